@@ -14,7 +14,6 @@ import asyncio
 import http.client
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -41,10 +40,12 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.sandbox import ClusterSpec, start_clusters
+from anabranch.sandbox.ports import lease_ports
 from anabranch.state.topics.control import Links, Progress, ensure_topics
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from benchmarks import report
+from benchmarks.memory import peak_bytes
 from benchmarks.run import OUTPUT
 
 LINKS, LANES, BROWSERS = 50, 200, 20
@@ -123,7 +124,7 @@ def measure(links: int, lanes: int, browsers: int, seconds: float) -> ServiceCos
                 latencies = _ask(port, token, seconds)
                 used = (_cpu(process) - cpu) / (time.monotonic() - begun)
                 loaded, seen = process.memory_info().rss, sum(answers)
-            peak = _peak(process.pid)
+            peak = peak_bytes(process.pid)
     return ServiceCost(links, lanes, browsers, seconds, idle / 1e6, loaded / 1e6, peak / 1e6, used, seen, latencies)
 
 
@@ -214,9 +215,8 @@ def _moved(lane: LaneProgress, position: int) -> LaneProgress:
 
 @contextmanager
 def _serving(contexts: Path, store: str, directory: Path) -> Iterator[tuple[psutil.Process, int]]:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = int(one.getsockname()[1])
+    (held,) = lease_ports(1)
+    port = held.port
     command = [sys.executable, "-m", "anabranch", "--contexts", str(contexts), "serve", "--store", store]
     with (directory / "serve.log").open("wb") as log:
         process = subprocess.Popen([*command, "--port", str(port)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -225,6 +225,7 @@ def _serving(contexts: Path, store: str, directory: Path) -> Iterator[tuple[psut
     finally:
         process.terminate()
         process.wait(60)
+        held.release()
 
 
 def _await(port: int, token: str, links: int) -> None:
@@ -294,14 +295,6 @@ def _ask(port: int, token: str, seconds: float) -> dict[str, Latency]:
 def _cpu(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system)
-
-
-def _peak(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "VmHWM":
-            return int(value.split()[0]) * 1024
-    raise RuntimeError("the system tells no peak of the memory")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Any
 from filelock import FileLock
 
 from anabranch.jars.cache import cache_directory
+from anabranch.sandbox.ports import lease_ports
 from qa.timeouts import LONG_TIMEOUT_S
 
 VERSION = "26.4.2"
@@ -68,7 +68,8 @@ def keycloak(directory: Path, users: Mapping[str, Sequence[str]]) -> Iterator[Ke
     shutil.copytree(distribution(), home)
     (home / "data" / "import").mkdir(parents=True)
     (home / "data" / "import" / "realm.json").write_text(json.dumps(_realm(users)), encoding="utf-8")
-    port, management = _free(), _free()
+    held = lease_ports(2)
+    port, management = (one.port for one in held)
     command = ["bash", str(home / "bin" / "kc.sh"), "start-dev", "--import-realm", "--cache=local"]
     command += ["--http-host=127.0.0.1", f"--http-port={port}", f"--http-management-port={management}"]
     issuer = f"http://127.0.0.1:{port}/realms/{REALM}"
@@ -91,6 +92,8 @@ def keycloak(directory: Path, users: Mapping[str, Sequence[str]]) -> Iterator[Ke
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            for one in held:
+                one.release()
 
 
 def _await(process: subprocess.Popen[bytes], issuer: str, log: Path) -> None:
@@ -103,12 +106,6 @@ def _await(process: subprocess.Popen[bytes], issuer: str, log: Path) -> None:
             assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
             assert time.monotonic() < deadline, log.read_text(encoding="utf-8")[-3000:]
             time.sleep(0.2)
-
-
-def _free() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def _realm(users: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import yaml
 from fastapi import FastAPI
 
 from anabranch.model.accounts import Role
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.reach import JobSettings
@@ -27,8 +27,6 @@ from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.timeouts import TIMEOUT_S
-
-DAY_MS = 24 * 3600 * 1000
 
 
 @dataclass(frozen=True)
@@ -119,9 +117,9 @@ def serving(
             server = Server(uvicorn.Config(app, log_config=None, access_log=False), instance)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
             thread.start()
-            until(lambda: server.started or not thread.is_alive())
             try:
-                until(lambda: server.started)  # it acts before it listens
+                until(lambda: server.started or not thread.is_alive())  # it acts before it listens
+                assert thread.is_alive()
                 yield Served(port, instance, app, _tokens(Accounts(database)))
             finally:
                 server.should_exit = True

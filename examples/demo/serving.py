@@ -10,14 +10,13 @@ from typing import Any
 
 import yaml
 
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.sandbox.process import SupervisedProcess
 from anabranch.service.serving import FIRST_ADMIN
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 
 PORT = 8420
-TOKEN_MS = 24 * 3600 * 1000
 
 
 def is_wanted() -> bool:
@@ -31,7 +30,7 @@ def token(scratch: Path) -> str:
     try:
         accounts, now = Accounts(database), now_ms()
         accounts.first(FIRST_ADMIN, now)
-        return accounts.issue(FIRST_ADMIN, "demo", now, now + TOKEN_MS)[0]
+        return accounts.issue(FIRST_ADMIN, "demo", now, now + DAY_MS)[0]
     finally:
         database.close()
 

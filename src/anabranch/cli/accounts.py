@@ -16,13 +16,11 @@ from anabranch.cli.serve import FileOption, StoreOption, need_service, store_add
 from anabranch.cli.words import moment
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Account, Role
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 
 if TYPE_CHECKING:
     from anabranch.store.accounts import Accounts, Token
     from anabranch.store.database import Database
-
-DAY_MS = 24 * 3600 * 1000
 
 accounts = typer.Typer(help="Accounts of the service, in its store.", no_args_is_help=True)
 tokens = typer.Typer(help="Tokens of the service's accounts, in its store.", no_args_is_help=True)

@@ -67,10 +67,9 @@ def serve(
     need_service()
     from anabranch.service.serving import serve as run
 
-    flags = {"host": host, "port": port, "store": store, "master": master}
-    shape = _shape(file)
-    base = Path.cwd() if file is None else file.parent.absolute()
-    settings = _settings(ctx, shape, base, flags, checkpoints, certificate, key)
+    flags = {"host": host, "port": port, "master": master}
+    shape, base = _shape(file), _base(file)
+    settings = _settings(ctx, shape, base, flags, _store(store, shape, base), checkpoints, certificate, key)
     run(settings, _tell, with_token=sys.stderr.isatty())
 
 
@@ -83,12 +82,20 @@ def need_service() -> None:
 
 def store_address(store: str | None, file: Path | None) -> str:
     """The store that is meant: the flag's, then the environment's, then the file's, then the user's own."""
-    if store is not None:
-        return store
-    found = _shape(file).store
-    if found is None:
-        return str(platformdirs.user_state_path("anabranch") / "service.db")
-    return found if "://" in found or file is None else str(file.parent / found)
+    return _store(store, _shape(file), _base(file))
+
+
+def _store(flag: str | None, shape: ServeShape, base: Path) -> str:
+    return flag or _located(base, shape.store) or str(_state() / "service.db")
+
+
+def _state() -> Path:
+    return platformdirs.user_state_path("anabranch")
+
+
+def _base(file: Path | None) -> Path:
+    """What paths in the service's file are relative to."""
+    return Path.cwd() if file is None else file.parent.absolute()
 
 
 def _shape(file: Path | None) -> ServeShape:
@@ -102,6 +109,7 @@ def _settings(
     shape: ServeShape,
     base: Path,
     flags: dict[str, str | int | None],
+    store: str,
     checkpoints: list[str] | None,
     certificate: Path | None,
     key: Path | None,
@@ -118,16 +126,15 @@ def _settings(
         missing = "--key" if private is None else "--certificate"
         raise InvalidFieldError("serve", missing, "certificate and key go together", "give both")
     master = str(given("master", MASTER))
-    store = flags["store"] if flags["store"] is not None else _located(base, shape.store)
     return ServeSettings(
         host=str(given("host", HOST)),
         port=int(given("port", PORT)),
-        store=str(store or platformdirs.user_state_path("anabranch") / "service.db"),
+        store=store,
         contexts=ctx.obj,
         jobs=JobSettings(
             master,
             "local[*]" if master.startswith("local") else master,
-            platformdirs.user_state_path("anabranch"),
+            _state(),
             shape.spark,
         ),
         roots=tuple(checkpoints) if checkpoints else tuple(_located(base, one) or one for one in shape.checkpoints),

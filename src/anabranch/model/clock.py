@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 
+DAY_MS = 24 * 3600 * 1000
+
 
 def monotonic() -> float:
     """Seconds that never fall, from some moment on."""

@@ -37,6 +37,10 @@ class Totals:
     complete: bool
     eta_seconds: float | None
 
+    def of(self, state: LaneState) -> int:
+        """How many lanes are in a state."""
+        return dict(self.states).get(state, 0)
+
 
 def totals(status: LinkStatus) -> Totals:
     """The sums of a link's status."""

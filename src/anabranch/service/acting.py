@@ -17,20 +17,20 @@ from typing import Any
 import structlog
 
 from anabranch.errors import AnabranchError, RefusedError
-from anabranch.model.accounts import Account
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.documents import plain
-from anabranch.service.errors import NotActingError, NotPermittedError, OperationLostError
+from anabranch.service.caller import Caller, need
+from anabranch.service.errors import NotActingError, OperationLostError
 from anabranch.service.hub import Hub
 from anabranch.service.problems import Problem, problem_of, unexpected
 from anabranch.service.reach import Reach
 from anabranch.service.stored import Stored
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import VERBS
+from anabranch.service.verbs import asked
 from anabranch.store.audit import AuditEntry, Outcome
 from anabranch.store.errors import StoreError
-from anabranch.store.works import NoPlanError, ShownPlan, Work
+from anabranch.store.works import ShownPlan, Work
 
 LEASE = "acting"
 LEASE_MS = 15_000
@@ -43,14 +43,6 @@ KEEP_TRIES, KEEP_WAIT_S = 30, 1.0
 """How often, and with how many seconds between, the store is asked to keep how an operation ended."""
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, and from where."""
-
-    account: Account
-    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +122,12 @@ class Acting:
 
         Raises NoPlanError, NotPermittedError, NotActingError, AnotherHashError, AppliedPlanError, StoreError.
         """
-        works, account = self._stored.works, caller.account
+        works = self._stored.works
         shown = await self._stored.ask(lambda: works.plan(plan_id))
-        verb = VERBS.get(shown.verb)
-        if verb is None:  # it was shown by a version that had it
-            raise NoPlanError(plan_id)
-        request = verb.request.model_validate(shown.request)
+        verb, request = asked(shown)
         subject = verb.subject(request)
         try:
-            if account.role < verb.role:
-                raise NotPermittedError(account.name, account.role.word, verb.role.word)
+            need(caller, verb.role)
             self.check_acts()
             began = _entry(caller, shown.verb, subject, Outcome.STARTED, "", shown)
             work = await self._stored.ask(lambda: works.begin_plan(plan_id, hash_, self.instance, began))
@@ -148,6 +136,7 @@ class Acting:
             raise
         # From here the operation runs: its task is there before anything else may fail.
         self._tasks[work.id] = asyncio.create_task(self._carry_out(work, verb, request, subject, caller, shown))
+        self._audited(began)
         return work
 
     async def _carry_out(
@@ -180,7 +169,6 @@ class Acting:
     ) -> _Ended:
         """How it ended; raises nothing."""
         try:
-            self._hub.tell("audit", {"verb": work.verb, "account": work.account, "outcome": Outcome.STARTED.value})
             self._told(work)
             reach = replace(self._reach, account=caller.account.name, tell=partial(self._came, work.id))
             await reach.tell({"stage": "planning again"})
@@ -225,6 +213,9 @@ class Acting:
 
     async def _audit(self, entry: AuditEntry) -> None:
         await self._stored.ask(lambda: self._stored.audit.add(entry))
+        self._audited(entry)
+
+    def _audited(self, entry: AuditEntry) -> None:
         self._hub.tell("audit", {"verb": entry.verb, "account": entry.account, "outcome": entry.outcome.value})
 
     def _told(self, work: Work) -> None:

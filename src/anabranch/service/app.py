@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anabranch import __version__
 from anabranch.errors import AnabranchError
+from anabranch.operations.documents import plain
 from anabranch.service import problems
 from anabranch.service.answers import SCHEMAS
 from anabranch.service.errors import WrongHostError
@@ -119,7 +120,7 @@ class _Guarded:
 
 
 def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse(problems.document(problem), problem.status, headers, media_type=problems.MEDIA)
+    return JSONResponse(plain(problem), problem.status, headers, media_type=problems.MEDIA)
 
 
 async def _known(_: Request, error: Exception) -> JSONResponse:

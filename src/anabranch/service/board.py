@@ -16,6 +16,7 @@ import structlog
 
 from anabranch.errors import AnabranchError, ConfigError
 from anabranch.model.clock import now_ms
+from anabranch.model.lane import LaneState
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.reports import LinkStatus
 from anabranch.model.totals import Totals, totals
@@ -173,7 +174,6 @@ class Board:
 
 
 def _sample(at_ms: int, found: Totals) -> Sample:
-    stopped = sum(number for state, number in found.states if state.value == "stopped")
     return Sample(
         at_ms,
         found.records_per_s,
@@ -181,5 +181,5 @@ def _sample(at_ms: int, found: Totals) -> Sample:
         found.lag_records,
         found.lag_bytes,
         found.lag_seconds,
-        stopped,
+        found.of(LaneState.STOPPED),
     )

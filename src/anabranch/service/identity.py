@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
-from anabranch.service.acting import Caller
-from anabranch.service.errors import CrossSiteError, NotPermittedError, NotSignedInError
+from anabranch.service.caller import Caller
+from anabranch.service.errors import CrossSiteError, NotSignedInError
 from anabranch.service.limits import RateLimit
 from anabranch.service.stored import Stored
 
@@ -43,7 +42,7 @@ class Identity:
         if text is None and COOKIE in cookies:
             text = cookies[COOKIE]
             if method not in _SAFE:
-                _check_site(headers, origin)
+                check_site(headers, origin, must_say=True)
         if text is None:
             raise NotSignedInError("the request has no token")
         return await self.of_token(text, address)
@@ -63,12 +62,6 @@ class Identity:
         return Caller(account, address)
 
 
-def need(caller: Caller, role: Role) -> None:
-    """Raise NotPermittedError where the caller's role does not allow it."""
-    if caller.account.role < role:
-        raise NotPermittedError(caller.account.name, caller.account.role.word, role.word)
-
-
 def _bearer(value: str | None) -> str | None:
     if value is None:
         return None
@@ -78,12 +71,12 @@ def _bearer(value: str | None) -> str | None:
     return text.strip()
 
 
-def _check_site(headers: Mapping[str, str], origin: str) -> None:
-    """Raise CrossSiteError where another site's page asks, or nobody says whose."""
+def check_site(headers: Mapping[str, str], origin: str, *, must_say: bool) -> None:
+    """Raise CrossSiteError where another site's page asks, or nobody says whose it is that ``must_say``."""
     site, asked = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site not in {"same-origin", "none"}:
         raise CrossSiteError(asked or f"a {site} site")
     if asked is not None and asked != origin:
         raise CrossSiteError(asked)
-    if site is None and asked is None:
+    if must_say and site is None and asked is None:
         raise CrossSiteError("an unknown site")

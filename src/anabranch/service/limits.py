@@ -26,16 +26,14 @@ class RateLimit:
 
     def take(self, who: str, now: float) -> None:
         """Count a request; raises TooManyRequestsError.  ``now`` is of a clock that never goes back, in seconds."""
-        bucket = self._filled(who, now)
-        if bucket.left < 1:
-            raise TooManyRequestsError(who, math.ceil((1 - bucket.left) / self._rate))
-        bucket.left -= 1
+        self.check(who, now).left -= 1
 
-    def check(self, who: str, now: float) -> None:
-        """Raise TooManyRequestsError where a request would be one too many; counts nothing."""
+    def check(self, who: str, now: float) -> _Bucket:
+        """Somebody's bucket, with nothing counted; raises TooManyRequestsError where a request would be too many."""
         bucket = self._filled(who, now)
         if bucket.left < 1:
             raise TooManyRequestsError(who, math.ceil((1 - bucket.left) / self._rate))
+        return bucket
 
     def _filled(self, who: str, now: float) -> _Bucket:
         bucket = self._known.setdefault(who, _Bucket(float(self._burst), now))

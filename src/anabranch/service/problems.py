@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from anabranch.config.contexts import UnknownContextError
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, InvalidFieldError, ProtocolError, RefusedError
@@ -136,11 +135,3 @@ def headers_of(error: AnabranchError) -> dict[str, str]:
     if isinstance(error, TooManyRequestsError):
         return {"Retry-After": str(error.wait_s)}
     return {}
-
-
-def document(problem: Problem) -> dict[str, Any]:
-    """As it is sent."""
-    from anabranch.operations.documents import plain
-
-    found: dict[str, Any] = plain(problem)
-    return found

@@ -16,7 +16,7 @@ import uvicorn
 
 from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
 from anabranch.service.hub import ENDING
 from anabranch.service.instance import Addresses, Instance
@@ -27,7 +27,6 @@ from anabranch.store.database import Database, open_database
 
 FIRST_ADMIN = "admin"
 FIRST_DAYS = 90
-DAY_MS = 24 * 3600 * 1000
 
 
 @dataclass(eq=False)
@@ -185,5 +184,4 @@ def addresses_of(settings: ServeSettings, scheme: str, port: int) -> Addresses:
         hosts.add(urlsplit(public).netloc.lower())
     if is_loopback(settings.host):
         hosts |= {f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")}
-        return Addresses(scheme, frozenset(hosts), public)
     return Addresses(scheme, frozenset(hosts), public)

@@ -13,10 +13,9 @@ from starlette.responses import JSONResponse
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Role
 from anabranch.operations.documents import plain
-from anabranch.service.acting import Caller
 from anabranch.service.answers import SCHEMAS
+from anabranch.service.caller import Caller, need
 from anabranch.service.errors import NotJsonError, TooLargeError
-from anabranch.service.identity import need
 from anabranch.service.instance import Instance
 
 LARGEST_BODY = 1 << 20

@@ -18,12 +18,13 @@ from typing import Any
 from sqlalchemy import Row, delete, insert, select, update
 
 from anabranch.errors import RefusedError
+from anabranch.model.clock import DAY_MS
 from anabranch.store import audit
 from anabranch.store.audit import AuditEntry
 from anabranch.store.database import Database
 from anabranch.store.tables import OPERATIONS, PLANS
 
-PLAN_MS = 24 * 3600 * 1000
+PLAN_MS = DAY_MS
 """How long a plan that nobody applied is kept."""
 
 

@@ -24,6 +24,7 @@ import yaml
 
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
+from anabranch.sandbox.ports import lease_ports
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.postgres import Postgres, postgres
@@ -40,6 +41,14 @@ def both() -> Iterator[Lab]:
     """Two simulated clusters, which are asked over sockets as real ones are."""
     with lab() as made:
         yield made
+
+
+@pytest.fixture
+def ports() -> Iterator[tuple[int, int]]:
+    """Two that nobody else takes, also while an instance is down."""
+    first, second = lease_ports(2)
+    with first, second:
+        yield first.port, second.port
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +109,6 @@ class Process:
         return str(begun.json["id"])
 
 
-def free() -> int:
-    """A port that nobody has just now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 def token_of(store: str) -> str:
     """An admin's."""
     database = open_database(store)
@@ -140,9 +142,11 @@ def instance(both: Lab, store: str, directory: Path, port: int, *flags: str, tls
         process.wait()
 
 
-def test_a_killed_instance_is_restarted_and_knows_what_was_lost(both: Lab, tmp_path: Path) -> None:
+def test_a_killed_instance_is_restarted_and_knows_what_was_lost(
+    both: Lab, ports: tuple[int, int], tmp_path: Path
+) -> None:
     """What it had begun is told as lost at once, not as running; plans and audit are there; it acts again at once."""
-    store, port = str(tmp_path / "store.db"), free()
+    store, port = str(tmp_path / "store.db"), ports[0]
     with instance(both, store, tmp_path, port) as first:
         until(first.acts)
         plan = first.ask("POST", "/api/v1/links/pause/plan", ON_LINK).json
@@ -163,10 +167,10 @@ def test_a_killed_instance_is_restarted_and_knows_what_was_lost(both: Lab, tmp_p
         until(lambda: again.get(f"/api/v1/operations/{done}")["state"] == "done")
 
 
-def test_sigterm_ends_it_in_good_order(both: Lab, tmp_path: Path) -> None:
+def test_sigterm_ends_it_in_good_order(both: Lab, ports: tuple[int, int], tmp_path: Path) -> None:
     """Also while somebody listens: exit code 0, and the lease given back."""
     store = str(tmp_path / "store.db")
-    with instance(both, store, tmp_path, free()) as served:
+    with instance(both, store, tmp_path, ports[0]) as served:
         until(served.acts)
         stream = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
         stream.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {served.token}"})
@@ -178,11 +182,13 @@ def test_sigterm_ends_it_in_good_order(both: Lab, tmp_path: Path) -> None:
         assert connection.execute("SELECT until FROM leases WHERE name = 'acting'").fetchone() == (0,)
 
 
-def test_of_two_instances_one_acts_and_the_other_says_so(both: Lab, server: Postgres, tmp_path: Path) -> None:
+def test_of_two_instances_one_acts_and_the_other_says_so(
+    both: Lab, server: Postgres, ports: tuple[int, int], tmp_path: Path
+) -> None:
     """Both show; the second refuses to apply with the first one's name, and acts when that one is killed."""
     store = server.database()
     with ExitStack() as stack:
-        first, second = (stack.enter_context(instance(both, store, tmp_path, free())) for _ in range(2))
+        first, second = (stack.enter_context(instance(both, store, tmp_path, port)) for port in ports)
         until(lambda: first.acts() or second.acts())
         acting, showing = (first, second) if first.acts() else (second, first)
         name = acting.get("/api/v1/me")["instance"]
@@ -203,7 +209,9 @@ def test_of_two_instances_one_acts_and_the_other_says_so(both: Lab, server: Post
         until(lambda: showing.get(f"/api/v1/operations/{begun}")["state"] == "done")
 
 
-def test_it_serves_tls_and_refuses_to_listen_for_others_without(both: Lab, tmp_path: Path) -> None:
+def test_it_serves_tls_and_refuses_to_listen_for_others_without(
+    both: Lab, ports: tuple[int, int], tmp_path: Path
+) -> None:
     """A certificate, or the loopback; a key that is not the certificate's is named."""
     authority = trustme.CA()
     made = authority.issue_cert("localhost", "127.0.0.1")
@@ -214,7 +222,7 @@ def test_it_serves_tls_and_refuses_to_listen_for_others_without(both: Lab, tmp_p
     context = ssl.create_default_context()
     authority.configure_trust(context)
     flags = ("--certificate", str(chain), "--key", str(key))
-    with instance(both, str(tmp_path / "store.db"), tmp_path, free(), *flags, tls=context) as served:
+    with instance(both, str(tmp_path / "store.db"), tmp_path, ports[0], *flags, tls=context) as served:
         assert served.get("/api/v1/me")["account"] == "admin"
 
     def refused(*more: str) -> str:
@@ -231,10 +239,12 @@ def test_it_serves_tls_and_refuses_to_listen_for_others_without(both: Lab, tmp_p
         assert "cannot listen" in refused("--port", str(taken.getsockname()[1]))
 
 
-def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(both: Lab, tmp_path: Path) -> None:
+def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(
+    both: Lab, ports: tuple[int, int], tmp_path: Path
+) -> None:
     """While another program holds it; what is asked afterwards is answered."""
     store = tmp_path / "store.db"
-    with instance(both, str(store), tmp_path, free()) as served:
+    with instance(both, str(store), tmp_path, ports[0]) as served:
         until(served.acts)
         plan = served.ask("POST", "/api/v1/links/pause/plan", ON_LINK).json
         holder = sqlite3.connect(store, isolation_level=None)
@@ -251,10 +261,12 @@ def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(both: Lab, tmp_
         assert served.get(f"/api/v1/plans/{plan['id']}")["operation"] is None
 
 
-def test_a_database_that_is_away_comes_back(both: Lab, server: Postgres, tmp_path: Path) -> None:
+def test_a_database_that_is_away_comes_back(
+    both: Lab, server: Postgres, ports: tuple[int, int], tmp_path: Path
+) -> None:
     """Its connections are ended by the server: the next question is answered again."""
     store = server.database()
-    with instance(both, store, tmp_path, free()) as served:
+    with instance(both, store, tmp_path, ports[0]) as served:
         until(served.acts)
         with psycopg.connect(server.uri, autocommit=True) as connection:
             connection.execute(

@@ -21,7 +21,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs.jobprocess import StartedLink
-from anabranch.operations.jobs.outcome import JobFailedError, exit_code, last_error
+from anabranch.operations.jobs.outcome import JobFailedError, exit_code, not_begun
 from anabranch.operations.jobs.submission import Submission
 
 if TYPE_CHECKING:
@@ -161,8 +161,7 @@ async def _until_planned(
     elif began is Began.SUBMITTED:
         _not_planned(link, typed)
     elif (code := started.process.poll()) != 0:  # else it was asked to stop before it began
-        why, fix = last_error(Path(started.log))
-        fail(JobFailedError(f"{name} did not begin", code, why, fix or f"read {started.log}"), exit_code(code))
+        fail(not_begun(name, code, Path(started.log)), exit_code(code))
 
 
 def _not_planned(link: str, target: str) -> None:

@@ -108,14 +108,8 @@ async def _wait(
     async with on_both(ctx, link, target_name) as (source, target):
         aim = await goal(source, target, link)
         statuses = LinkStatusReader(target)
-        seen: list[LinkStatus] = []
-
-        async def look() -> LinkStatus:
-            seen[:] = [await statuses.of(link)]
-            return seen[0]
-
-        found = await until_within(aim, look, lag, longest_s, Console(stderr=True))
-        await check_held(target, seen[0])
+        found, status = await until_within(aim, lambda: statuses.of(link), lag, longest_s, Console(stderr=True))
+        await check_held(target, status)
     where = f"what {source.name} held at {moment(aim.read_at_ms)} UTC"
     does = f"lacks {count(found.records)} records of" if found.records else "has copied"
     value = {"link": link, "read_at_ms": aim.read_at_ms, "behind": found.records}
@@ -130,8 +124,11 @@ async def until_within(
     console: Console,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> Remaining:
-    """Look every second until no lane is further behind than ``lag``; raises NotCaughtUpError, LanesStoppedError."""
+) -> tuple[Remaining, LinkStatus]:
+    """Look every second until no lane is further behind than ``lag``, and return what was seen then.
+
+    Raises NotCaughtUpError, LanesStoppedError.
+    """
     began, first, told = clock(), 0, ""
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
@@ -139,7 +136,7 @@ async def until_within(
             found = remaining_of(goal, status)
             first = max(first, found.records)
             if found.within(lag):
-                return found
+                return found, status
             if found.stopped:
                 raise _stopped(goal.link, found)
             if longest_s is not None and clock() - began >= longest_s:

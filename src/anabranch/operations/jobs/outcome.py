@@ -28,6 +28,12 @@ class JobFailedError(AnabranchError):
     _hint = "{fix}"
 
 
+def not_begun(what: str, code: int | None, log: Path) -> JobFailedError:
+    """The error of a job that ended before it began its work, as its log has it, or with where to read."""
+    why, fix = last_error(log)
+    return JobFailedError(f"{what} did not begin", code, why, fix or f"read {log}")
+
+
 def exit_code(code: int | None) -> int:
     """The exit code of a verb whose job ended with ``code`` and without an answer: never 0; 5 where it was killed."""
     return code if code is not None and code > 0 else ProtocolError.exit_code

@@ -12,9 +12,9 @@ from starlette.responses import JSONResponse
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Account, Role
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.answers import IssuedToken, answered
-from anabranch.service.errors import NotPermittedError
+from anabranch.service.caller import need
 from anabranch.service.verb import Request as Body
 from anabranch.service.web import AsAdmin, AsViewer, Here, answer, body_of, expects
 from anabranch.store.accounts import Token
@@ -23,7 +23,6 @@ from anabranch.store.audit import AuditEntry
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
 AccountName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}$")]
 RoleWord = Literal["viewer", "operator", "approver", "admin"]
-DAY_MS = 24 * 3600 * 1000
 
 
 class NewAccount(Body):
@@ -90,9 +89,8 @@ async def tokens(here: Here, caller: AsViewer) -> JSONResponse:
 async def issue(here: Here, request: Request, caller: AsViewer) -> JSONResponse:
     """Make a token; its text is in this answer and nowhere else."""
     body = await body_of(request, NewToken)
-    account = caller.account
-    if body.account != account.name and account.role is not Role.ADMIN:
-        raise NotPermittedError(account.name, account.role.word, Role.ADMIN.word)
+    if body.account != caller.account.name:
+        need(caller, Role.ADMIN)
     now = now_ms()
     text, made = await here.stored.ask(
         lambda: here.stored.accounts.issue(body.account, body.name, now, now + body.days * DAY_MS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
+from anabranch.service.acting import LEASE
 from anabranch.service.answers import Health, answered
 from anabranch.service.web import Here, answer
 from anabranch.store.errors import StoreError
@@ -22,7 +23,7 @@ async def lives() -> JSONResponse:
 async def ready(here: Here) -> JSONResponse:
     """Whether the store answers, and whether this instance acts; 503 where it is not ready."""
     try:
-        held = await here.stored.ask(lambda: here.stored.leases.get("acting"))
+        held = await here.stored.ask(lambda: here.stored.leases.get(LEASE))
     except StoreError as error:
         return answer(Health(False, False, error.message), 503)
     if here.board.contexts_problem is not None:

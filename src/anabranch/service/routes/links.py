@@ -128,7 +128,6 @@ def _has(lane: LaneProgress, text: str) -> bool:
 def summary(cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
     """A link in a list."""
     status = seen.status
-    stopped = sum(number for state, number in seen.totals.states if state is LaneState.STOPPED)
     findings = len(status.findings) + (0 if status.plan is None else len(status.plan.findings))
     return LinkSummary(
         cluster.name,
@@ -139,7 +138,7 @@ def summary(cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
         status.wanted.paused,
         status.runs,
         seen.totals,
-        stopped,
+        seen.totals.of(LaneState.STOPPED),
         findings,
         status.read_at_ms,
         status.source_seen_ms,

@@ -14,9 +14,9 @@ from anabranch.model.plans import HASH_DIGITS
 from anabranch.service.answers import PlanAnswer, VerbAnswer, answered
 from anabranch.service.verb import Request as Body
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import VERBS
+from anabranch.service.verbs import VERBS, asked
 from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
-from anabranch.store.works import NoPlanError, ShownPlan, Work
+from anabranch.store.works import ShownPlan, Work
 
 router = APIRouter(prefix="/api/v1", tags=["changes"])
 Id = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
@@ -69,10 +69,7 @@ async def operation(here: Here, work_id: Id, _: AsViewer) -> JSONResponse:
 
 def told(shown: ShownPlan) -> PlanAnswer:
     """A plan as it is answered; raises NoPlanError for one of a version that had other verbs."""
-    verb = VERBS.get(shown.verb)
-    if verb is None:
-        raise NoPlanError(shown.id)
-    request = verb.request.model_validate(shown.request)
+    verb, request = asked(shown)
     return PlanAnswer(
         shown.id,
         shown.verb,

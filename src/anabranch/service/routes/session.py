@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from anabranch import __version__
 from anabranch.model.clock import now_ms
-from anabranch.service.acting import Caller
 from anabranch.service.answers import LoginWays, Me, answered
-from anabranch.service.errors import CrossSiteError, LoginRefusedError
-from anabranch.service.identity import COOKIE, SESSION_S
+from anabranch.service.caller import Caller
+from anabranch.service.errors import LoginRefusedError
+from anabranch.service.identity import COOKIE, SESSION_S, check_site
 from anabranch.service.instance import Instance
 from anabranch.service.oidc import LOGIN_S
 from anabranch.service.verb import Request as Body
@@ -51,7 +51,8 @@ async def ways(here: Here) -> JSONResponse:
 @router.post("/session", status_code=204, responses=answered(None, 204, "Signed in"), openapi_extra=expects(Login))
 async def sign_in(request: Request, here: Here) -> Response:
     """Sign a browser in with a token, which it keeps in a cookie that no script can read."""
-    _check_own_page(request, here)
+    # Also where there is no cookie yet: it might be signed in as an account of somebody else's.
+    check_site(request.headers, here.origin(request.headers), must_say=False)
     body = await body_of(request, Login)
     caller = await here.identity.of_token(body.token.strip(), address_of(request))
     await here.acting.note(caller, "session.begin", f"account {caller.account.name}")
@@ -122,11 +123,3 @@ def _is_tls(here: Instance) -> bool:
 
 def _redirect(here: Instance, request: Request) -> str:
     return f"{here.origin(request.headers)}{LOGIN_PATH}/done"
-
-
-def _check_own_page(request: Request, here: Instance) -> None:
-    """Raise CrossSiteError where another site's page signs this browser in: as an account of its own, perhaps."""
-    origin = request.headers.get("origin")
-    site = request.headers.get("sec-fetch-site")
-    if (origin is not None and origin != here.origin(request.headers)) or site in {"cross-site", "same-site"}:
-        raise CrossSiteError(origin or f"a {site} site")

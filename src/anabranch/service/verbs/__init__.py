@@ -7,7 +7,16 @@ from typing import Any
 
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import checkpoints, groups, links, mirrormaker, offsets, verify
+from anabranch.store.works import NoPlanError, ShownPlan
 
 _NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""
+
+
+def asked(shown: ShownPlan) -> tuple[Verb[Any, Any], Any]:
+    """The verb of a plan and its request; raises NoPlanError for one of a version that had other verbs."""
+    verb = VERBS.get(shown.verb)
+    if verb is None:
+        raise NoPlanError(shown.id)
+    return verb, verb.request.model_validate(shown.request)

@@ -15,7 +15,7 @@ from anabranch.model.accounts import Role
 from anabranch.model.decisions import AcceptPlan, AcceptReport
 from anabranch.model.reports import DeletePlan, DeleteReport, StopPlan, StopReport
 from anabranch.model.transactions import AbortPlan, AbortReport
-from anabranch.operations.jobs.outcome import JobFailedError, last_error
+from anabranch.operations.jobs.outcome import not_begun
 from anabranch.operations.links import abort_transaction, accept, change, create, delete, run, stop
 from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
 from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
@@ -170,8 +170,7 @@ async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunRepor
     await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
     await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.process.pid})
     if await run.begun(target, request.link, started) is Began.ENDED and (code := started.process.poll()) != 0:
-        why, fix = last_error(Path(started.log))
-        raise JobFailedError(f"{started.run} did not begin", code, why, fix or f"read {started.log}")
+        raise not_begun(started.run, code, Path(started.log))
     return RunReport(request.link, started.run, started.process.pid, str(started.log))
 
 
