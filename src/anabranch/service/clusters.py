@@ -10,7 +10,7 @@ from anabranch.config.contexts import Contexts
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
-from anabranch.operations.links.show import show
+from anabranch.operations.links import status
 
 
 class ClusterPool:
@@ -59,8 +59,8 @@ class ClusterPool:
     async def pair(self, target: str, link: str) -> tuple[Cluster, Cluster]:
         """Source and target of a link that the target stores; raises UnknownLinkError, ConfigError, ClusterError."""
         new = self.cluster(target)
-        status = await show(new, link)
-        return self.cluster(status.spec.source.context), new
+        _, record = await status.stored(new, link)
+        return self.cluster(record.wanted.spec.source.context), new
 
     def close(self) -> None:
         """Close them all."""

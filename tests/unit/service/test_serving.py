@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.groups import Commit
 from anabranch.operations.links import change
 from anabranch.operations.links.change import PAUSE
+from anabranch.service.serving import bound
 from qa.service import Answered, Served, until
 from tests.unit.cli.test_cli_exit_codes import CHECKPOINT
 from tests.unit.link_lab import LINK, TO_A, A, Lab
@@ -341,3 +344,23 @@ def test_a_checkpoint_below_the_services_directories_is_read(served: Served, tmp
     assert plan["plan"]["refusals"], "its topics are not the link's"
     refused = ended(served, applied(served, plan).json["id"])
     assert (refused["state"], refused["problem"]["title"]) == ("failed", "plan refused")
+
+
+def test_an_answer_is_sent_at_once() -> None:
+    """What the service listens with is known as TCP: else its connections wait for acknowledgements between writes."""
+
+    async def is_set() -> int:
+        accepted = asyncio.get_running_loop().create_future()
+
+        def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listening = bound("127.0.0.1", 0)
+        async with await asyncio.start_server(connected, sock=listening):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            found: int = await accepted
+            writer.close()
+            return found
+
+    assert asyncio.run(is_set()) != 0
