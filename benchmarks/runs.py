@@ -26,7 +26,7 @@ from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
-from anabranch.kafka.log import STEP_ENTRIES, LogEntry
+from anabranch.kafka.log import STEP_ENTRIES, Headers, LogEntry
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.records.encode import encode
 from anabranch.records.header import Codec
@@ -78,9 +78,9 @@ class Topic:
                 await asyncio.sleep(0)
             take(entry)
 
-    async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int) -> int:
+    async def append(self, entries: Sequence[tuple[bytes, bytes | None]], now_ms: int, headers: Headers = ()) -> int:
         """A batch as it would be sent."""
-        records = [Record(at, now_ms, TimestampType.CREATE_TIME, *entry) for at, entry in enumerate(entries)]
+        records = [Record(at, now_ms, TimestampType.CREATE_TIME, *entry, headers) for at, entry in enumerate(entries)]
         self.bytes += len(encode(records, codec=Codec.ZSTD))
         self.forgotten += sum(value is None for _, value in entries)
         await asyncio.sleep(0)

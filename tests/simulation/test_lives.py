@@ -54,6 +54,12 @@ def test_new_seeds_hold(plan: str) -> None:
     hold(plan, range(first, first + MANY))
 
 
+@pytest.mark.unit
+def test_what_an_earlier_owner_persists_late_over_the_maps_of_an_identity_lane_does_not_stay() -> None:
+    """Its request waits for the target's broker, and arrives when all is copied and nothing more comes."""
+    hold("equal", range(151_737_091, 151_737_092))
+
+
 @pytest.mark.test
 @pytest.mark.parametrize("plan", ["history", "leaders"])
 def test_a_seed_replays_itself(plan: str) -> None:

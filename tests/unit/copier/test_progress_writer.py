@@ -16,7 +16,7 @@ from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.log import LogEntry
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
@@ -39,6 +39,8 @@ class Stored:
         self.rounds: list[set[int]] = []
         self.kinds: list[str] = []
         self.stolen: set[LaneKey] = set()
+        self.late: dict[LaneKey, dict[int, bytes]] = {}
+        self.segments: list[set[LaneKey]] = []
         self.fails = False
         self.hangs = False
 
@@ -48,6 +50,7 @@ class Stored:
         """Store, fail, or never answer."""
         if isinstance(reports, Mapping):
             self.kinds.append("runs")
+            self.segments.append({lane for lane, _ in reports})
             return
         self.kinds.append("progress")
         if self.hangs:
@@ -69,6 +72,13 @@ class Stored:
 
     async def forget(self, *_: object) -> None:
         """Nothing."""
+
+    async def sync(self) -> None:
+        """What others persist is there at once."""
+
+    def news(self, lane: LaneKey) -> dict[int, bytes]:
+        """What a test says that others persisted of a lane."""
+        return self.late.pop(lane, {})
 
 
 def made(count: int) -> tuple[ProgressWriter, list[Lane], Stored]:
@@ -146,6 +156,57 @@ def test_what_somebody_else_has_persisted_is_persisted_again() -> None:
     asyncio.run(writer.file())
     assert 20 in stored.rounds[1]
     assert stored.lanes[key].owner == "me"
+
+
+def test_runs_that_were_overwritten_late_are_persisted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of lanes that stand still and have no gap records; as the worker ends at once."""
+    writer, lanes, stored = made(24)
+    for lane in lanes:
+        lane.copied.book.append(MappedRange(0, 0, 5))
+    asyncio.run(writer.file())
+    late = {0: codec.encode(OffsetMap.of([MappedRange(0, 0, 4)]))}
+    stored.segments.clear()
+    stored.late[lanes[20].assignment.lane] = late
+    asyncio.run(writer.file())
+    assert stored.segments == [], "it is not looked at each second"
+    monkeypatch.setattr("anabranch.copier.reporting.progress_writer.CHECK_S", 0.0)
+    for _ in range(3):
+        asyncio.run(writer.file())
+    assert stored.segments == [{lanes[20].assignment.lane}]
+    monkeypatch.setattr("anabranch.copier.reporting.progress_writer.CHECK_S", 1e9)
+    stored.late[lanes[3].assignment.lane] = late
+    asyncio.run(writer.file_last())
+    assert stored.segments[1:] == [{lanes[3].assignment.lane}]
+
+
+def test_what_a_later_owner_has_persisted_of_an_identity_lane_stays() -> None:
+    """An earlier owner that does not know yet that it is one would take from the map what only the later one has."""
+    writer, (lane,), stored = made(1)
+    lane.status.mode = LaneMode.IDENTITY
+    lane.copied.book.append(MappedRange(0, 0, 5))
+    lane.copied.book.append(MappedRange(7, 7, 2))
+    asyncio.run(writer.file())
+    first, more = MappedRange(0, 0, 5), MappedRange(7, 7, 3)
+    for theirs, again in (
+        ([first, more], False),
+        ([first, more, MappedRange(20, 20, 1)], False),
+        ([first, MappedRange(7, 7, 1)], True),
+        ([first], True),
+        ([MappedRange(0, 0, 4), more], True),
+        ([first, MappedRange(8, 8, 2)], True),
+    ):
+        stored.segments.clear()
+        stored.late[lane.assignment.lane] = {0: codec.encode(OffsetMap.of(theirs))}
+        asyncio.run(writer.file_last())
+        assert bool(stored.segments) is again, theirs
+    stored.segments.clear()
+    stored.late[lane.assignment.lane] = {0: b""}
+    asyncio.run(writer.file_last())
+    assert stored.segments, "it was forgotten"
+    stored.segments.clear()
+    stored.late[lane.assignment.lane] = {1: codec.encode(OffsetMap.of([MappedRange(20, 20, 1)]))}
+    asyncio.run(writer.file_last())
+    assert not stored.segments, "a segment behind these"
 
 
 def test_runs_are_persisted_before_the_position_that_they_lead_to() -> None:

@@ -120,7 +120,7 @@ def rewrite(
     execute: ExecuteOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Write translated translated positions, in place with a backup or to a new path; the job must be stopped.
+    """Write translated positions, in place with a backup or to a new path; the job must be stopped.
 
     Shows what `checkpoint plan` shows; with --execute does exactly that. See docs/reference/checkpoints.md.
     """

@@ -89,6 +89,12 @@ class Copying:
             async with self._filing:
                 await self._writer.file(everything=everything)
 
+    async def file_last(self) -> None:
+        """File how far the lanes have come, before the end."""
+        if self._may_file():
+            async with self._filing:
+                await self._writer.file_last()
+
     async def settle(self, lane: Lane) -> None:
         """Send no more of a lane, let what is in flight be answered, and file."""
         self._senders.remove(lane)

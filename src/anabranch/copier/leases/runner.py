@@ -162,7 +162,8 @@ class LeaseRunner:
         owned = [lane for lane in membership.lanes if lane.phase in OWNED]
         try:
             async with asyncio.timeout(drain):
-                await self._file(everything=True)
+                if copying.is_running:
+                    await copying.file_last()
                 if self._alive() and not self._is_deleted:
                     await asyncio.gather(*(copying.give_back(lane) for lane in owned))
         except (AnabranchError, TimeoutError):

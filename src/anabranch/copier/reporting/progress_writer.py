@@ -19,17 +19,19 @@ from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import AnabranchError
 from anabranch.kafka.errors import passing
 from anabranch.model.clock import now_ms
-from anabranch.model.lane import LaneKey, LaneProgress
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.state.segments.index import OffsetMapIndex
 from anabranch.state.topics.control import Progress, Runs
 
 STEP_LANES = 25
 """Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
+CHECK_S = 10.0
+"""Seconds between two looks at what earlier owners' requests may have overwritten, carried out late."""
 MOST_RETIRED = 200
 """Segments that are retired in one write of progress: what a week has left takes some hours and delays nothing."""
 
-Forget = Callable[[Iterable[Lane], Callable[[], Awaitable[set[str]]]], Awaitable[None]]
+Forget = Callable[[Iterable[Lane], Callable[[], Awaitable[frozenset[str]]]], Awaitable[None]]
 
 
 class ProgressWriter:
@@ -57,6 +59,9 @@ class ProgressWriter:
         self._forget = forget
         self._gate = gate
         self._schedule = ReportSchedule(owner, progress)
+        self._overwritten: set[str] = set()
+        """Lanes of which segments are to be persisted again."""
+        self._checked_at = time.monotonic()
 
     async def file(self, *, everything: bool = False) -> None:
         """Store runs, then progress: progress never tells of records whose runs are not persisted.
@@ -77,10 +82,20 @@ class ProgressWriter:
         at_ms = now_ms()
         reports: list[LaneProgress] = []
         known: dict[Lane, tuple[int, int] | None] = {}
-        # Gap records are forgotten behind runs, so those of lanes that have some are persisted each time before.
-        chosen = set(due)
-        others = [lane for lane in mine if settled and lane.fetched.gap_records and lane not in chosen]
         try:
+            if self._schedule.is_overwritten or now - self._checked_at >= CHECK_S:
+                self._checked_at = now
+                await self._check_persisted()
+                if not self._gate.is_fresh:
+                    self._schedule.forget()
+                    return
+            # Gap records are forgotten behind runs, so those of lanes that have some are persisted each time before.
+            chosen = set(due)
+            others = [
+                lane
+                for lane in mine
+                if lane not in chosen and settled and (lane.fetched.gap_records or lane.key in self._overwritten)
+            ]
             for at, lane in enumerate((*due, *others)):
                 if at and at % STEP_LANES == 0:
                     await asyncio.sleep(0)
@@ -97,6 +112,7 @@ class ProgressWriter:
             reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
             if segments:
                 await self._ranges.file(segments)
+            self._overwritten -= {lane.key for lane in (*due, *others)}
             for key, until in retired.items():
                 self._ranges.retired(key, until)
             if reports:
@@ -113,6 +129,13 @@ class ProgressWriter:
             self._schedule.forget()
             if not isinstance(error, AnabranchError) or not passing(error):
                 raise
+
+    async def file_last(self) -> None:
+        """File everything, and once more what earlier owners' late requests have overwritten: nobody is there later
+        to look.  Raises ClusterError."""
+        await self.file(everything=True)
+        if self._gate.is_fresh and await self._check_persisted():
+            await self.file(everything=True)
 
     def report(self, lane: Lane, at_ms: int | None = None) -> LaneProgress:
         """Where a lane stands now."""
@@ -137,17 +160,21 @@ class ProgressWriter:
                     left -= len(numbers)
         return retired
 
-    async def _check_persisted(self) -> set[str]:
-        """File again what somebody else has overwritten, and return those lanes: a request of an earlier owner may be
-        carried out late, and once gap records are forgotten the persisted runs are what tells."""
+    async def _check_persisted(self) -> frozenset[str]:
+        """Have filed again what somebody else has overwritten, and return the lanes of which that is still to be done.
+
+        A request of an earlier owner may be carried out late.  What was persisted of an identity lane tells of no
+        owner, so that readers take the last of it, and once gap records are forgotten it is what tells of a mapped one.
+        What tells more of an identity lane than is known here stays: this may be the earlier owner.
+        """
         await self._ranges.sync()
-        overwritten: set[str] = set()
         for lane in self._lanes:
             if lane.phase is not LanePhase.RUNNING:
                 continue  # what is news of it stays so until it runs
             key, book = lane.assignment.lane, lane.copied.book
             for number, stored in self._ranges.news(key).items():
-                if not book.is_as_persisted(number, stored):
+                told = lane.status.mode is LaneMode.IDENTITY and book.is_within(number, stored)
+                if not told and not book.is_as_persisted(number, stored):
                     book.refile(number)
-                    overwritten.add(lane.key)
-        return overwritten
+                    self._overwritten.add(lane.key)
+        return frozenset(self._overwritten)

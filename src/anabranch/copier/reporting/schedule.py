@@ -41,6 +41,8 @@ class ReportSchedule:
         self._turn = self._round = 0
         self._spacing = 1
         self._marks: dict[Lane, _Mark] = {}
+        self.is_overwritten = False
+        """Whether somebody else had persisted progress of one of the lanes when it was last looked for what is due."""
 
     def begin_round(self, everything: bool) -> None:
         """A round begins; with ``everything`` nothing waits for a later one."""
@@ -63,6 +65,7 @@ class ReportSchedule:
         """The lanes whose progress is to be persisted now, of those that are this owner's to tell of."""
         share = -(-len(lanes) // ROUNDS)
         first, self._turn = self._turn % max(1, len(lanes)), self._turn + share
+        self.is_overwritten = False
         in_turn = {(first + at) % len(lanes) for at in range(share)}
         others = self._progress.overwritten(self._owner)
         before, self._marks = self._marks, {}
@@ -71,13 +74,15 @@ class ReportSchedule:
         for at, lane in enumerate(lanes):
             mark = _mark(lane, paused)
             told = before.get(lane, mark)
+            is_overwritten = bool(others) and lane.assignment.lane in others
+            self.is_overwritten |= is_overwritten
             changed = mark.figures is None or told.figures != mark.figures
             if (
                 lane not in before
                 or told.state != mark.state
                 or (is_turn and changed and (at + self._round // STRIDE) % shares == 0)
                 or (not changed and at in in_turn)
-                or (others and lane.assignment.lane in others)
+                or is_overwritten
             ):
                 due.append(lane)
                 self._marks[lane] = mark

@@ -90,7 +90,7 @@ class GapWriter:
         if good:
             self._on_good([lane for lane, _, _, _ in batch])
 
-    async def forget(self, lanes: Iterable[Lane], check_persisted: Callable[[], Awaitable[set[str]]]) -> None:
+    async def forget(self, lanes: Iterable[Lane], check_persisted: Callable[[], Awaitable[frozenset[str]]]) -> None:
         """Forget, from time to time, gap records whose records' runs have been persisted since the last time.
 
         Called right after runs were persisted; ``check_filed`` sees to it that they are still there and tells of which

@@ -195,6 +195,17 @@ class OffsetMapIndex:
         """
         return number in self._dirty or number < self.first or self._stored(number) == stored
 
+    def is_within(self, number: int, stored: bytes) -> bool:
+        """Whether a stored segment tells all that this book does of it, and perhaps more."""
+        ours, theirs = (codec.decode(one) if one else () for one in (self._stored(number), stored))
+        if not ours:
+            return True
+        at = len(ours) - 1
+        if len(theirs) <= at or any(ours[each] != theirs[each] for each in range(at)):
+            return False
+        last, longer = ours[at], theirs[at]
+        return (last.source, last.target) == (longer.source, longer.target) and last.length <= longer.length
+
     def refile(self, segment: int) -> None:
         """Say that writing failed or was overwritten: from this segment on all is to be persisted again."""
         self._top = max(self._top, segment)  # one above them all is stored as empty
