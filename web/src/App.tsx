@@ -5,7 +5,7 @@ import { ProblemError } from "./api/problem";
 import { meQuery } from "./api/queries";
 import { Accounts } from "./pages/access/Accounts";
 import { Audit } from "./pages/Audit";
-import { Checkpoints } from "./pages/Checkpoints";
+import { Checkpoints } from "./pages/checkpoints/Checkpoints";
 import { Clusters } from "./pages/Clusters";
 import { CreateLink } from "./pages/CreateLink";
 import { LanePage } from "./pages/lane/LanePage";
@@ -73,7 +73,7 @@ function Pages() {
         {({ target, link, tab }) => <LinkPage key={`${target} ${link}`} target={target} link={link} tab={tab ?? "lanes"} />}
       </Route>
       <Route path="/clusters" component={Clusters} />
-      <Route path="/checkpoints" component={Checkpoints} />
+      <Route path="/checkpoints/:tab?">{({ tab }) => <Checkpoints key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/operations" component={Operations} />
       <Route path="/operations/:id">{({ id }) => <OperationPage key={id} id={id} />}</Route>
       <Route path="/plans/:id">{({ id }) => <PlanPage key={id} id={id} />}</Route>

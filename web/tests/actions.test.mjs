@@ -139,6 +139,14 @@ test("a move that was applied is undone from its operation", async () => {
   await dialog(page).getByText("1 of 1 group went back.").waitFor();
 });
 
+test("moves are listed beside the groups, with what was taken back", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", `${LINK}/groups`);
+  const moves = page.getByRole("region", { name: "Moves", exact: true });
+  await moves.getByRole("row", { name: /shop yes/ }).waitFor();
+  sound(page);
+});
+
 test("a plan that is refused says why and cannot be applied", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/groups?group=reports`);
@@ -152,16 +160,17 @@ test("a plan that is refused says why and cannot be applied", async () => {
 
 test("a checkpoint's rewrite is planned with every position, applied, and undone", async () => {
   const page = await person(browser);
-  await signIn(page, stand, "approver", "/checkpoints");
+  await signIn(page, stand, "approver", "/checkpoints/rewrite");
   const form = page.getByRole("region", { name: "Plan a rewrite" });
   await form.getByLabel("Checkpoint").fill(stand.checkpoint);
-  await form.getByLabel("Target").selectOption("new");
+  await form.getByLabel("Target", { exact: true }).selectOption("new");
   await form.getByLabel("Route: links").fill("old-new");
   await form.getByRole("button", { name: "Plan the rewrite" }).click();
   await dialog(page).getByRole("row", { name: /orders-0 20 old.orders-0 10/ }).first().waitFor();
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
   await dialog(page).getByText(/were rewritten in .* takes it back/).waitFor();
   await dialog(page).getByRole("button", { name: "Close" }).last().click();
+  await page.goto(`${stand.url}/checkpoints/undo`);
   const undo = page.getByRole("region", { name: "Undo a rewrite" });
   await undo.getByLabel("Checkpoint").fill(stand.checkpoint);
   await undo.getByRole("button", { name: "Plan the undo" }).click();
@@ -169,6 +178,41 @@ test("a checkpoint's rewrite is planned with every position, applied, and undone
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
   await dialog(page).getByText("The checkpoint is as it was before the rewrite").waitFor();
   sound(page);
+});
+
+test("a checkpoint is rewritten by given offsets, and an unclear line is named", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "approver", "/checkpoints/rewrite");
+  const form = page.getByRole("region", { name: "Plan a rewrite" });
+  await form.getByLabel("Checkpoint").fill(stand.checkpoint);
+  await form.getByLabel("Target", { exact: true }).selectOption("new");
+  await form.getByLabel("Route: offsets").fill("old.orders-0:10\norders:7");
+  await form.getByRole("button", { name: "Plan the rewrite" }).click();
+  await form.getByRole("alert").getByText("orders:7: not TOPIC-PARTITION:OFFSET").waitFor();
+  await form.getByLabel("Route: offsets").fill("old.orders-0:10\nold.orders-1:11");
+  await form.getByLabel("New names of topics").fill("orders=old.orders");
+  await form.getByRole("button", { name: "Plan the rewrite" }).click();
+  await dialog(page).getByRole("row", { name: /orders-1 27 old.orders-1 11/ }).first().waitFor();
+  sound(page);
+});
+
+test("a checkpoint is looked at, with its lag, and advice is given for its job", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", "/checkpoints");
+  await page.getByLabel("Checkpoint", { exact: true }).fill(stand.checkpoint);
+  await page.getByLabel("Lag on").selectOption("old");
+  await page.getByRole("button", { name: "Look", exact: true }).click();
+  await page.getByRole("row", { name: /orders-0 .*20/ }).first().waitFor();
+  await page.getByLabel("Checkpoint", { exact: true }).fill("/etc");
+  await page.getByRole("button", { name: "Look", exact: true }).click();
+  await page.getByText("the service does not open /etc").waitFor();
+  await page.goto(`${stand.url}/checkpoints/advice`);
+  await page.getByLabel("Checkpoint", { exact: true }).fill(stand.checkpoint);
+  await page.getByLabel("Links", { exact: true }).fill("old-new");
+  await page.getByLabel("New cluster").selectOption("new");
+  await page.getByRole("button", { name: "Advise" }).click();
+  await page.getByRole("row", { name: /rewritten checkpoint/ }).waitFor({ timeout: 60_000 });
+  await page.getByText(/anabranch checkpoint rewrite/).first().waitFor();
 });
 
 test("a link is created from the form, with what would be copied in its plan", async () => {

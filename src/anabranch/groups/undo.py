@@ -31,6 +31,28 @@ class UndoRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveSummary:
+    """A change of groups' positions that can be taken back by its ``id``; ``undone`` are the groups where it was."""
+
+    id: str
+    what: str
+    made_at_ms: int
+    groups: tuple[str, ...]
+    undone: tuple[str, ...]
+
+
+def moves(undo: Mapping[str, Mapping[str, UndoRecord]]) -> tuple[MoveSummary, ...]:
+    """The changes that undo records tell of, the newest first."""
+    found = []
+    for id_, records in undo.items():
+        if records:
+            first = min(records.values(), key=lambda one: one.made_at_ms)
+            undone = tuple(sorted(name for name, one in records.items() if one.undone_at_ms is not None))
+            found.append(MoveSummary(id_, first.what, first.made_at_ms, tuple(sorted(records)), undone))
+    return tuple(sorted(found, key=lambda one: (-one.made_at_ms, one.id)))
+
+
+@dataclass(frozen=True, slots=True)
 class GroupUndo:
     """The undo of one group: commits to restore, commits to delete, and whether to delete the group."""
 

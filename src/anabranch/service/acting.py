@@ -157,7 +157,8 @@ class Acting:
                 return
             detail = "" if ended.problem is None else ended.problem.detail
             entry = _entry(caller, verb.name, subject, ended.outcome, detail, shown, work.id)
-            await self._keep(lambda: self._stored.audit.add(entry))
+            if await self._keep(lambda: self._stored.audit.add(entry)):
+                self._audited(entry)
             self._told(await self._stored.ask(lambda: works.get(work.id)))
         except StoreError as error:
             log.warning("how an operation ended could not be told", operation=work.id, why=error.message)

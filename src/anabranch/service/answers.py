@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.checkpoints.advice import Advice, ResumeOffsets
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import LinkRecord
 from anabranch.model.reasons import Reason
 from anabranch.model.reports import LinkPlan
 from anabranch.model.totals import Totals
 from anabranch.operations.documents import Schemas
-from anabranch.service.board import Sample
+from anabranch.service.board import Sample, Trend
 from anabranch.service.problems import MEDIA, Problem
 from anabranch.state.codecs.verified import LaneVerified, VerifyRun
 
@@ -65,7 +66,10 @@ class ClustersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkSummary:
-    """A link in a list.  ``problem`` is why nothing newer than ``read_at_ms`` is known of it."""
+    """A link in a list.  ``problem`` is why nothing newer than ``read_at_ms`` is known of it.
+
+    ``trend`` is as far as this instance saw it.
+    """
 
     target: str
     id: str
@@ -80,6 +84,7 @@ class LinkSummary:
     read_at_ms: int
     source_seen_ms: int | None
     problem: Problem | None
+    trend: Trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,15 @@ class LanesPage:
 
 
 @dataclass(frozen=True, slots=True)
+class LaneAnswer:
+    """One lane of a link."""
+
+    lane: LaneProgress
+    read_at_ms: int
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """A link's last hour, the oldest first."""
 
@@ -128,6 +142,15 @@ class VerificationAnswer:
     lanes: tuple[LaneVerified, ...]
     report: Mapping[str, Any] | None
     read_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceAnswer:
+    """The ways to move a job, and the exact offsets at which it resumes, or why these are not exact."""
+
+    advice: Advice
+    resumes: ResumeOffsets | None
+    why: Reason | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ PERIOD_S = 2.0
 SAMPLE_MS = 10_000
 SAMPLES = 360
 """An hour of a link's past."""
+HOUR_MS, STEP_MS = 3_600_000, 60_000
 
 log = structlog.get_logger()
 
@@ -45,6 +46,28 @@ class Sample:
     lag_bytes: int | None
     lag_seconds: float | None
     stopped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A link's records a second in the last hour, a mean every ``step_ms`` from ``begin_ms`` on; None was not known."""
+
+    begin_ms: int
+    step_ms: int
+    records_per_s: tuple[float | None, ...]
+
+
+def trend(samples: Sequence[Sample]) -> Trend:
+    """The trend that samples show, the oldest first; it begins and ends with them."""
+    if not samples:
+        return Trend(0, STEP_MS, ())
+    first, last = (one.at_ms // STEP_MS for one in (samples[0], samples[-1]))
+    steps: list[list[float]] = [[] for _ in range(last - first + 1)]
+    for one in samples:
+        steps[one.at_ms // STEP_MS - first].append(one.records_per_s)
+    means = tuple(round(sum(one) / len(one), 1) if one else None for one in steps)
+    kept = means[-HOUR_MS // STEP_MS :]
+    return Trend((last - len(kept) + 1) * STEP_MS, STEP_MS, kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from anabranch.config.contexts import UnknownContextError
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, InvalidFieldError, ProtocolError, RefusedError
 from anabranch.model.link import UnknownLinkError
+from anabranch.operations.offsets.ranges import NoLaneError
 from anabranch.service.errors import (
     CrossSiteError,
     LoginRefusedError,
@@ -41,6 +42,7 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NotReadYetError: 503,
     UnknownContextError: 404,
     UnknownLinkError: 404,
+    NoLaneError: 404,
     NoPlanError: 404,
     NoOperationError: 404,
     NoAccountError: 404,

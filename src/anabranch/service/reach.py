@@ -38,6 +38,11 @@ class JobSettings:
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
+    def maps(self) -> Path:
+        """The directory of the maps that `offsets.rebuild` made."""
+        return self.directory / "maps"
+
+    @property
     def submission(self) -> Submission:
         """How the job of a link is submitted."""
         return Submission(self.master, self.settings, None, (), False)
@@ -56,6 +61,19 @@ class Reach:
     launched: Launched
     account: str = ""
     tell: Tell = nobody
+
+    def maps_file(self, path: str) -> Path:
+        """A maps file that a request named: one that was made here, or one below ``roots`` on this machine.
+
+        Raises PathNotOpenError, StorageError.
+        """
+        found, made_here = Path(path).resolve(), self.jobs.maps.resolve()
+        if found.parent == made_here:
+            return found
+        named = self.place(path)
+        if "://" in named:
+            raise PathNotOpenError(path, tuple(root for root in self.roots if "://" not in root))
+        return Path(named)
 
     def place(self, path: str) -> str:
         """A place that a request named, as it is opened; raises PathNotOpenError, StorageError.

@@ -18,6 +18,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=249, pattern=r"
 
 Rate = Annotated[str, StringConstraints(min_length=1, max_length=30, pattern=r"^[0-9A-Za-z./ ]+$")]
 """Bytes a second, as ``50MB/s``."""
+Place = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""A path or URI below what the service was given."""
 Start = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^@\x00-\x1f\x7f][^\x00-\x1f\x7f]*$")]
 """A start position; not one that names a file, which would be one of the service's machine."""
 Offset = Annotated[int, Field(ge=0, lt=2**63)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, and_, delete, insert, or_, select, update
 
 from anabranch.errors import RefusedError
 from anabranch.model.clock import DAY_MS
@@ -224,9 +224,13 @@ class Works:
             raise NoOperationError(work_id)
         return _work(row)
 
-    def recent(self, most: int, *, running: bool = False) -> Sequence[Work]:
-        """Operations, the newest first."""
+    def recent(self, most: int, *, running: bool = False, before: str | None = None) -> Sequence[Work]:
+        """Operations, the newest first, those that follow ``before``; raises NoOperationError for one not there."""
         asked = select(OPERATIONS).order_by(OPERATIONS.c.began_at.desc(), OPERATIONS.c.id).limit(most)
+        if before is not None:
+            last = self.get(before)
+            same = and_(OPERATIONS.c.began_at == last.began_at, OPERATIONS.c.id > last.id)
+            asked = asked.where(or_(OPERATIONS.c.began_at < last.began_at, same))
         if running:
             asked = asked.where(OPERATIONS.c.state == WorkState.RUNNING.value)
         with self._database.begin() as connection:

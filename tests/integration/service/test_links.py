@@ -68,6 +68,13 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
             "POST", f"{where}/translate", {"questions": [{"topic": topic, "partition": 1, "offset": 59}]}
         ).json["answers"]
         assert [(one["kind"], one["answer"]) for one in answers] == [("exact", 59)]
+        lane = served.get(f"{where}/lanes/{topic}-1")["lane"]
+        assert (lane["source"], lane["position"], lane["mode"]) == (f"{topic}-1", 60, "identity")
+        assert served.ask("GET", f"{where}/lanes/{topic}-7").json["title"] == "no lane"
+        did(served, "links/set", {**on_link, "sync_groups": ["billing.*"], "sync_interval": "30s"})
+        until(lambda: (served.get(where)["record"]["wanted"]["spec"]["groups"] or {}).get("include") == ["billing.*"])
+        did(served, "links/set", {**on_link, "sync_groups": ["none"]})
+        until(lambda: served.get(where)["record"]["wanted"]["spec"].get("groups") is None)
         assert did(served, "links/stop", on_link)["ended"]
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         did(served, "links/delete", on_link)
@@ -80,3 +87,12 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
             (f"{topic}-1", 60, 0),
         ]
         assert Path(rebuilt["file"]).is_file()
+        adopted = {"link": asked, "adopt": rebuilt["file"]}
+        outside = served.ask("POST", "/api/v1/links/create/plan", {**adopted, "adopt": "/etc/hosts"}, role="operator")
+        assert (outside.status, outside.json["title"]) == (403, "path not open")
+        did(served, "links/create", adopted)
+        until(lambda: served.ask("GET", where).status == 200)
+        answers = served.ask(
+            "POST", f"{where}/translate", {"questions": [{"topic": topic, "partition": 0, "offset": 99}]}
+        ).json["answers"]
+        assert [(one["kind"], one["answer"]) for one in answers] == [("exact", 99)], "by the maps that were adopted"

@@ -106,6 +106,21 @@ def test_what_nobody_vouches_for_is_lost(database: Database) -> None:
         works.get("nothing")
 
 
+def test_operations_are_read_in_pages(database: Database) -> None:
+    """Also those that began in one millisecond: each once, the newest first."""
+    works = Works(database)
+    made = [works.begin("verify.start", ASKED, "ada", "me", NOW + at // 3).id for at in range(7)]
+    every = [one.id for one in works.recent(10)]
+    assert set(every) == set(made)
+    pages, last = [], None
+    while page := works.recent(2, before=last):
+        pages.append([one.id for one in page])
+        last = page[-1].id
+    assert [one for page in pages for one in page] == every and [len(page) for page in pages] == [2, 2, 2, 1]
+    with pytest.raises(NoOperationError):
+        works.recent(2, before="nothing")
+
+
 def test_the_audit_is_read_from_its_end(database: Database) -> None:
     """In pages, and by who and what; what is too long is cut."""
     audit = Audit(database)

@@ -20,7 +20,7 @@ from anabranch.groups.freshness import GroupSyncStatus, SyncRound
 from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, GroupStep, Move
 from anabranch.groups.report import GroupReport, GroupRow, GroupsReport
 from anabranch.groups.select import GroupSelection, NoSuchGroupError
-from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan, UndoRecord
+from anabranch.groups.undo import GroupsUndone, GroupUndo, MoveSummary, UndoPlan, UndoRecord, moves
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -95,6 +95,10 @@ class Engine:
         )
         return GroupsMoved(planned.link, moved, planned.hash, RECORD.id)
 
+    async def moves(self, cluster: ClusterContext) -> tuple[MoveSummary, ...]:
+        self.asked.append(("moves", cluster.name))
+        return () if self.moved else moves({RECORD.id: {"shop": RECORD, "till": replace(RECORD, undone_at_ms=5)}})
+
     def _undo(self, done: bool) -> GroupUndo:
         return GroupUndo(RECORD, {} if self.refusals else {COPY: Commit(3)}, (), False, self.refusals, done)
 
@@ -138,6 +142,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]) -> Engine:
         "groups.sync.apply": made.sync,
         "groups.undo.plan": made.plan_undo,
         "groups.undo.apply": made.undo,
+        "groups.undo.moves": made.moves,
         "groups.create.plan": made.plan_create,
         "groups.create.apply": made.create,
     }.items():
@@ -333,6 +338,19 @@ def test_undo_shows_then_does(run: Run, engine: Engine) -> None:
     asked = len(engine.asked)
     assert run("groups", "undo", RECORD.id, "--execute")[0] == 3
     assert [one[0] for one in engine.asked[asked:]] == ["plan undo"], "all of it was refused"
+
+
+def test_undo_without_an_id_lists_what_can_be_taken_back(run: Run, engine: Engine) -> None:
+    """And applies nothing."""
+    code, out, _ = run("groups", "undo")
+    assert (code, out.split()[:6]) == (0, ["ID", "AT", "WHAT", "GROUPS", "TAKEN", "BACK"])
+    assert f"{RECORD.id}  1970-01-01 00:00:00  groups sync old-new  shop, till  till" in out
+    (told,) = json.loads(run("groups", "undo", "-o", "json")[1])
+    assert (told["groups"], told["undone"]) == (["shop", "till"], ["till"])
+    code, _, err = run("groups", "undo", "--execute")
+    assert (code, "what to take back was not named" in err) == (2, True)
+    engine.moved = True
+    assert "no group was moved on new yet" in run("groups", "undo")[1]
 
 
 def test_create_takes_the_five_positions(run: Run, engine: Engine) -> None:

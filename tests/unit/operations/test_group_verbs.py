@@ -100,7 +100,11 @@ def test_a_move_writes_what_was_shown_and_an_undo_gives_back_what_was_there(both
     assert [one.step for one in sync(both, "shop").groups] == [GroupStep.IN_SYNC]
     seen = groups.plan_undo(both.target, done.undo)
     assert (seen.ok, both.committed(both.target, "shop")) == (True, THERE)
+    (listed,) = both.on(both.target, undoing.moves)
+    assert (listed.id, listed.what, listed.undone) == (done.undo, record.what, ())
     taken = groups.undo(both.target, done.undo)
+    (listed,) = both.on(both.target, undoing.moves)
+    assert listed.undone == listed.groups
     assert (taken.ok, taken.groups[0].done) == (True, True)
     assert both.committed(both.target, "shop") == {TO_A: Commit(1, "old")}
     again = groups.undo(both.target, done.undo)

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from pydantic import ValidationError
 
+from anabranch.cli.checkpoints.options import RewriteFlags
+from anabranch.cli.checkpoints.options import rewrite_spec as typed_spec
 from anabranch.cli.main import app
 from anabranch.operations.documents import Schemas
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import VERBS
+from anabranch.service.verbs.rewrite_request import RewritePositions, rewrite_spec, words
 
 pytestmark = pytest.mark.unit
 
 LINK = {"target": "new", "link": "old-new"}
 REQUESTS: dict[str, list[dict[str, Any]]] = {
-    "links.create": [{"link": {"source": "old", "target": "new"}}],
+    "links.create": [{"link": {"source": "old", "target": "new"}, "adopt": "/maps/old new.json"}],
     "links.pause": [LINK],
     "links.resume": [LINK],
     "links.accept": [LINK, {**LINK, "where": "flights-2", "at": 17}],
     "links.abort-transaction": [{**LINK, "where": "flights-2", "producer_id": 9}],
-    "links.set": [{**LINK, "rate_limit": "5MB/s"}, {**LINK, "include": ["a.*"], "exclude": ["b c"]}],
+    "links.set": [
+        {**LINK, "rate_limit": "5MB/s"},
+        {**LINK, "include": ["a.*"], "exclude": ["b c"]},
+        {**LINK, "sync_groups": ["g.*", "h i"], "sync_interval": "20s", "checkpoints": True},
+        {**LINK, "sync_groups": ["none"]},
+    ],
     "links.run": [LINK],
     "links.stop": [LINK],
     "links.delete": [LINK],
@@ -53,6 +62,15 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
             "stay": ["t"],
             "sources": ["0"],
             "uncommitted": "translate",
+        },
+        {"path": "/c/p", "target": "new", "maps": "/maps/a b.json", "merge": [["0", "1"]], "drop": ["2"]},
+        {
+            "path": "/c/p",
+            "target": "new",
+            "offsets": {"t": {"0": 7}},
+            "rename": {"t": "u"},
+            "split": {"0": [{"topics": ["t", "v"], "name": "a"}, {"topics": ["w"], "name": "b"}]},
+            "dynamic": {"old": {"id": "new", "bootstrap": "h:9092"}},
         },
     ],
     "checkpoints.undo": [{"path": "/c/p"}],
@@ -87,11 +105,51 @@ def test_a_request_is_a_command_line_that_does_the_same(name: str, fields: dict[
     assert words[0] == "anabranch"
     typed, parameters = parsed([*words[1:], *verb.execute.split()])
     assert typed.split()[-1] == verb.word
-    given = [value for value in parameters.values() if value]
+    given = [str(value) if isinstance(value, Path) else value for value in parameters.values() if value]
     for value in fields.values():
-        if not isinstance(value, dict):
+        if not (isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list))):
             assert value in given or (isinstance(value, list) and tuple(value) in given), (value, given)
     assert bool(parameters.get("execute")) == bool(verb.execute)
+
+
+@pytest.mark.parametrize("fields", REQUESTS["checkpoints.rewrite"])
+def test_a_rewrite_means_the_same_as_its_command_line(fields: dict[str, Any]) -> None:
+    """Sources that are split, merged and dropped, and clusters with a new id."""
+    request = RewritePositions.model_validate(fields)
+    _, typed = parsed(shlex.split(words(request))[1:])
+    flags = RewriteFlags(
+        typed["source"],
+        typed["split"],
+        typed["merge"],
+        typed["drop"],
+        typed["uncommitted"],
+        typed["transactions"],
+        typed["dynamic"],
+        typed["stop_savepoint"],
+    )
+    meant = rewrite_spec(request)
+    assert meant == typed_spec(flags)
+    assert meant.renamed_clusters == typed_spec(flags).renamed_clusters, "not compared by the values themselves"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "give one of links"),
+        ({"links": ["a"], "start": "latest"}, "give one of links"),
+        ({"links": ["a"], "rename": {"t": "u"}}, "tell the new names"),
+        ({"start": "@/etc/passwd"}, "start"),
+        ({"start": "latest", "split": {"0": [{"topics": ["t"]}]}}, "split"),
+        ({"start": "latest", "split": {"0": [{"topics": ["t"]}, {"topics": ["t"]}]}}, "is in two parts"),
+        ({"start": "latest", "split": {"0": [{"topics": ["t"], "name": "a"}, {"topics": ["u"]}]}}, "name all parts"),
+        ({"start": "latest", "merge": [["0", "0"]]}, "named twice"),
+        ({"offsets": {"t": {"-1": 7}}}, "offsets"),
+    ],
+)
+def test_a_rewrite_that_contradicts_itself_is_refused(more: dict[str, Any], why: str) -> None:
+    """By its field."""
+    with pytest.raises(ValidationError, match=why):
+        RewritePositions.model_validate({"path": "/c/p", "target": "new", **more})
 
 
 @pytest.mark.parametrize(("name", "fields"), EVERY)

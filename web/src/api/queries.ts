@@ -1,4 +1,4 @@
-import { queryOptions, keepPreviousData } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, told, type Schemas } from "./client";
 
 /** Pairs come as lists from openapi-fetch: this is what they are. */
@@ -89,6 +89,18 @@ export const lanesQuery = (target: string, link: string, asked: LanesAsked, offs
     gcTime: 30_000,
   });
 
+export const laneQuery = (target: string, link: string, where: string) =>
+  queryOptions({
+    queryKey: ["live", target, link, "lane", where],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/clusters/{target}/links/{link}/lanes/{where}", {
+          params: { path: { target, link, where } },
+          signal,
+        }),
+      ).then(as<Schemas["LaneAnswer"]>()),
+  });
+
 /** Groups are read from both clusters each time they are asked for, so less often. */
 const SLOWLY = { staleTime: 5_000, refetchInterval: 20_000 };
 
@@ -110,6 +122,14 @@ export const groupQuery = (target: string, link: string, group: string) =>
           signal,
         }),
       ),
+    ...SLOWLY,
+  });
+
+export const movesQuery = (target: string) =>
+  queryOptions({
+    queryKey: ["positions", target, "moves"],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/clusters/{target}/moves", { params: { path: { target } }, signal })),
     ...SLOWLY,
   });
 
@@ -144,12 +164,21 @@ export const processesQuery = (target: string, link: string) =>
       told(client.GET("/api/v1/clusters/{target}/links/{link}/processes", { ...on(target, link), signal })),
   });
 
-export const operationsQuery = (limit: number) =>
-  queryOptions({
-    queryKey: ["operations", "recent", limit],
-    queryFn: ({ signal }) => told(client.GET("/api/v1/operations", { params: { query: { limit } }, signal })),
-    placeholderData: keepPreviousData,
-  });
+const OPERATIONS = 100;
+
+export const operationsQuery = infiniteQueryOptions({
+  queryKey: ["operations", "recent"],
+  queryFn: ({ pageParam, signal }) =>
+    told(
+      client.GET("/api/v1/operations", {
+        params: { query: { limit: OPERATIONS, ...(pageParam === null ? {} : { before: pageParam }) } },
+        signal,
+      }),
+    ),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => (last.length < OPERATIONS ? null : (last[last.length - 1]?.id ?? null)),
+  placeholderData: keepPreviousData,
+});
 
 export const operationQuery = (id: string) =>
   queryOptions({

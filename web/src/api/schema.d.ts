@@ -65,6 +65,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/checkpoints/advise": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advise
+         * @description The ways to move a job, the best first; nothing is written.
+         */
+        post: operations["advise_api_v1_checkpoints_advise_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/checkpoints/inspect": {
         parameters: {
             query?: never;
@@ -279,6 +299,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clusters/{target}/links/{link}/lanes/{where}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lane
+         * @description One lane.
+         */
+        get: operations["lane_api_v1_clusters__target__links__link__lanes__where__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clusters/{target}/links/{link}/processes": {
         parameters: {
             query?: never;
@@ -371,6 +411,26 @@ export interface paths {
          * @description The last comparison of a link, with its report.
          */
         get: operations["verified_api_v1_clusters__target__links__link__verification_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Moves
+         * @description The changes of groups' positions on a cluster that can be taken back, the newest first.
+         */
+        get: operations["moves_api_v1_clusters__target__moves_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -638,7 +698,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Change a link's filter or rate limit; its workers obey within two seconds */
+        /** Change a link's filter, rate limit or continuous sync of groups; its workers obey within two seconds */
         post: operations["plan_links_set_api_v1_links_set_plan_post"];
         delete?: never;
         options?: never;
@@ -1133,6 +1193,118 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        Advice: {
+            engine: string;
+            format: components["schemas"]["CheckpointFormat"];
+            job: string;
+            path: string;
+            seen: string[];
+            unmodified_restart: components["schemas"]["Effect"];
+            ways: components["schemas"]["Way"][];
+        };
+        AdviceAnswer: {
+            advice: components["schemas"]["Advice"];
+            resumes: components["schemas"]["ResumeOffsets"] | null;
+            why: components["schemas"]["Reason"] | null;
+        };
+        /**
+         * AdviceRequest
+         * @description A job that is to be moved, with what only its people know of it; with no way that positions lead less is told.
+         *
+         *     ``cluster`` is the old one, where no link tells it; ``group`` the job's own, ``downtime_s`` what it may be away,
+         *     ``measure_s`` the time between two looks at the clusters.
+         */
+        AdviceRequest: {
+            /**
+             * Cluster
+             * @default null
+             */
+            cluster: string | null;
+            /**
+             * Downtime S
+             * @default null
+             */
+            downtime_s: number | null;
+            /**
+             * Dynamic
+             * @default {}
+             */
+            dynamic: {
+                [key: string]: components["schemas"]["ClusterShape"];
+            };
+            /**
+             * Group
+             * @default null
+             */
+            group: string | null;
+            /**
+             * Links
+             * @default []
+             */
+            links: string[];
+            /**
+             * Maps
+             * @default null
+             */
+            maps: string | null;
+            /**
+             * Measure S
+             * @default 5
+             */
+            measure_s: number;
+            /**
+             * Offsets
+             * @default null
+             */
+            offsets: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            } | null;
+            /** Path */
+            path: string;
+            /**
+             * Rename
+             * @default {}
+             */
+            rename: {
+                [key: string]: string;
+            };
+            /**
+             * Sources
+             * @default null
+             */
+            sources: string[] | null;
+            /**
+             * Sql
+             * @default null
+             */
+            sql: boolean | null;
+            /**
+             * Start
+             * @default null
+             */
+            start: string | null;
+            /**
+             * Stay
+             * @default []
+             */
+            stay: string[];
+            /**
+             * Target
+             * @default null
+             */
+            target: string | null;
+            /**
+             * Uids
+             * @default null
+             */
+            uids: boolean | null;
+        };
+        AdviceStep: {
+            command: string;
+            what: string;
+        };
         AlignedLane: {
             ranges: number;
             records: number;
@@ -1299,6 +1471,16 @@ export interface components {
             permissions: components["schemas"]["Permission"][];
             version: string;
         };
+        /**
+         * ClusterShape
+         * @description The new id and servers of a cluster of Flink's DynamicKafkaSource.
+         */
+        ClusterShape: {
+            /** Bootstrap */
+            bootstrap: string;
+            /** Id */
+            id: string;
+        };
         ClustersAnswer: {
             clusters: components["schemas"]["ClusterAnswer"][];
             file: string;
@@ -1326,6 +1508,14 @@ export interface components {
             process: number;
             run: string;
         };
+        Condition: {
+            fix: string;
+            status: components["schemas"]["ConditionStatus"];
+            what: string;
+            why: string;
+        };
+        /** @enum {string} */
+        ConditionStatus: "met" | "not yet" | "unknown" | "not met";
         /**
          * ConfigsShape
          * @description Which topic configs follow the source's; regular expressions that match whole names, deny wins.
@@ -1387,8 +1577,16 @@ export interface components {
         /**
          * CreateRequest
          * @description A link as in a link file, which names no other file: that would be one of the service's machine.
+         *
+         *     ``adopt`` is a file of maps, as `offsets.rebuild` made it or below the service's own directories: the link goes on
+         *     where what another tool has copied ends.
          */
         CreateRequest: {
+            /**
+             * Adopt
+             * @default null
+             */
+            adopt: string | null;
             link: components["schemas"]["LinkShape"];
         };
         DeletePlan: {
@@ -1408,6 +1606,11 @@ export interface components {
         DeleteReport: {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["DeletePlan"];
+        };
+        Effect: {
+            lost: number | null;
+            repeated: number | null;
+            why: string;
         };
         /** @enum {string} */
         Evidence: "map" | "content" | "none";
@@ -1682,6 +1885,11 @@ export interface components {
             start: number | null;
             why: string;
         };
+        LaneAnswer: {
+            lane: components["schemas"]["LaneProgress"];
+            problem: components["schemas"]["Problem"] | null;
+            read_at_ms: number;
+        };
         LaneDecision: {
             decided_at_ms: number;
             generation: number;
@@ -1921,6 +2129,7 @@ export interface components {
             stopped: number;
             target: string;
             totals: components["schemas"]["Totals"];
+            trend: components["schemas"]["Trend"];
         };
         LinksAnswer: {
             links: components["schemas"]["LinkSummary"][];
@@ -1997,6 +2206,13 @@ export interface components {
             refusals: components["schemas"]["Reason"][];
             source: string;
             target: string | null;
+        };
+        MoveSummary: {
+            groups: string[];
+            id: string;
+            made_at_ms: number;
+            undone: string[];
+            what: string;
         };
         /**
          * NamingShape
@@ -2090,6 +2306,19 @@ export interface components {
             };
             watermark_ms: number | null;
             written_at_ms: number;
+        };
+        /**
+         * PartShape
+         * @description Some topics of a Spark source that becomes several; the parts have names where the query's sources do.
+         */
+        PartShape: {
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /** Topics */
+            topics: string[];
         };
         PendingDecision: {
             cause: components["schemas"]["Cause"];
@@ -2195,17 +2424,62 @@ export interface components {
          */
         ProofRequest: {
             /**
+             * Drop
+             * @default []
+             */
+            drop: string[];
+            /**
+             * Dynamic
+             * @default {}
+             */
+            dynamic: {
+                [key: string]: components["schemas"]["ClusterShape"];
+            };
+            /**
              * Links
              * @default []
              */
             links: string[];
+            /**
+             * Maps
+             * @default null
+             */
+            maps: string | null;
+            /**
+             * Merge
+             * @default []
+             */
+            merge: string[][];
+            /**
+             * Offsets
+             * @default null
+             */
+            offsets: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            } | null;
             /** Path */
             path: string;
+            /**
+             * Rename
+             * @default {}
+             */
+            rename: {
+                [key: string]: string;
+            };
             /**
              * Sources
              * @default null
              */
             sources: string[] | null;
+            /**
+             * Split
+             * @default {}
+             */
+            split: {
+                [key: string]: components["schemas"]["PartShape"][];
+            };
             /**
              * Start
              * @default null
@@ -2340,6 +2614,12 @@ export interface components {
          * @enum {string}
          */
         RecordPart: "timestamps" | "headers";
+        ResumeOffsets: {
+            offsets: {
+                [key: string]: number;
+            };
+            unread: string[];
+        };
         RewritePlan: {
             changes: components["schemas"]["PositionChange"][];
             files: components["schemas"]["FileChange"][];
@@ -2362,23 +2642,68 @@ export interface components {
         };
         /**
          * RewritePositions
-         * @description A rewrite, by the maps of links into ``target`` or by a start position there; in place, or ``to`` a new path.
+         * @description A rewrite; in place with a backup, or ``to`` a new path.
          *
          *     ``stopped`` says that the job is stopped although it has written lately.
          */
         RewritePositions: {
             /**
+             * Drop
+             * @default []
+             */
+            drop: string[];
+            /**
+             * Dynamic
+             * @default {}
+             */
+            dynamic: {
+                [key: string]: components["schemas"]["ClusterShape"];
+            };
+            /**
              * Links
              * @default []
              */
             links: string[];
+            /**
+             * Maps
+             * @default null
+             */
+            maps: string | null;
+            /**
+             * Merge
+             * @default []
+             */
+            merge: string[][];
+            /**
+             * Offsets
+             * @default null
+             */
+            offsets: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            } | null;
             /** Path */
             path: string;
+            /**
+             * Rename
+             * @default {}
+             */
+            rename: {
+                [key: string]: string;
+            };
             /**
              * Sources
              * @default null
              */
             sources: string[] | null;
+            /**
+             * Split
+             * @default {}
+             */
+            split: {
+                [key: string]: components["schemas"]["PartShape"][];
+            };
             /**
              * Start
              * @default null
@@ -2460,9 +2785,16 @@ export interface components {
         };
         /**
          * SetRequest
-         * @description What becomes of a link's filter and rate limit; what is None stays.  A rate limit of ``none`` takes it away.
+         * @description What becomes of a link's filter, rate limit and continuous sync of groups; what is None stays.
+         *
+         *     A rate limit of ``none`` takes it away, and ``none`` alone in place of groups ends their sync.
          */
         SetRequest: {
+            /**
+             * Checkpoints
+             * @default null
+             */
+            checkpoints: boolean | null;
             /**
              * Exclude
              * @default null
@@ -2480,6 +2812,16 @@ export interface components {
              * @default null
              */
             rate_limit: string | null;
+            /**
+             * Sync Groups
+             * @default null
+             */
+            sync_groups: string[] | null;
+            /**
+             * Sync Interval
+             * @default null
+             */
+            sync_interval: string | null;
             /** Target */
             target: string;
         };
@@ -2676,6 +3018,11 @@ export interface components {
             cluster: string;
             link: string;
         };
+        Trend: {
+            begin_ms: number;
+            records_per_s: (number | null)[];
+            step_ms: number;
+        };
         /**
          * Uncommitted
          * @description What becomes of a Spark batch that has begun and was not committed.
@@ -2813,6 +3160,18 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        Way: {
+            conditions: components["schemas"]["Condition"][];
+            effect: components["schemas"]["Effect"];
+            kind: components["schemas"]["WayKind"];
+            notes: string[];
+            steps: components["schemas"]["AdviceStep"][];
+            title: string;
+            waits_s: number | null;
+            waits_why: string;
+        };
+        /** @enum {string} */
+        WayKind: "identity lanes" | "rewritten checkpoint" | "named sources" | "new source uid" | "dropped source" | "dynamic source" | "producers first" | "renamed topic" | "new checkpoint";
         Work: {
             account: string;
             began_at: number;
@@ -2991,6 +3350,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    advise_api_v1_checkpoints_advise_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdviceRequest"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdviceAnswer"];
                 };
             };
             /** @description Why not */
@@ -3486,6 +3887,51 @@ export interface operations {
             };
         };
     };
+    lane_api_v1_clusters__target__links__link__lanes__where__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+                /** @description The source's TOPIC-PARTITION. */
+                where: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     processes_api_v1_clusters__target__links__link__processes_get: {
         parameters: {
             query?: never;
@@ -3688,6 +4134,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerificationAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    moves_api_v1_clusters__target__moves_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MoveSummary"][];
                 };
             };
             /** @description Why not */
@@ -4670,6 +5157,8 @@ export interface operations {
             query?: {
                 limit?: number;
                 running?: boolean;
+                /** @description The last one of the page before. */
+                before?: string | null;
             };
             header?: never;
             path?: never;

@@ -77,7 +77,7 @@ export function Chart({ title, times, series, summary }: Props) {
             grid,
             ticks: grid,
             font: "12px system-ui",
-            size: 68,
+            size: (_, labels) => 20 + 7 * Math.max(4, ...(labels ?? []).map((label) => label.length)),
             values: (_, splits) => splits.map((value) => short.current(value)),
           },
         ],

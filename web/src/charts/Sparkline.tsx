@@ -2,14 +2,15 @@ import type { Schemas } from "../api/client";
 import { perSecond } from "../format/numbers";
 
 /** A link's records a second in the last hour; nothing is drawn where nothing was known. */
-export function Sparkline({ samples }: { samples: readonly Schemas["Sample"][] }) {
-  if (samples.length < 2) return <span className="dim small">no past yet</span>;
-  const last = samples[samples.length - 1] as Schemas["Sample"];
-  const begin = last.at_ms - 3_600_000;
-  const most = Math.max(...samples.map((sample) => sample.records_per_s), 1e-9);
-  const points = samples.map((one) => [
-    Math.max(0, ((one.at_ms - begin) / 3_600_000) * 120).toFixed(1),
-    (23 - (one.records_per_s / most) * 21).toFixed(1),
+export function Sparkline({ trend }: { trend: Schemas["Trend"] }) {
+  const steps = trend.records_per_s.flatMap((rate, at) => (rate === null ? [] : [{ at, rate }]));
+  if (steps.length < 2) return <span className="dim small">no past yet</span>;
+  const hour = 3_600_000 / trend.step_ms;
+  const before = hour - trend.records_per_s.length;
+  const most = Math.max(...steps.map((step) => step.rate), 1e-9);
+  const points = steps.map(({ at, rate }) => [
+    ((Math.max(0, before + at) / (hour - 1)) * 120).toFixed(1),
+    (23 - (rate / most) * 21).toFixed(1),
   ]);
   const line = points.map(([x, y], index) => `${index ? "L" : "M"}${x} ${y}`).join("");
   const first = points[0]?.[0] ?? "0";

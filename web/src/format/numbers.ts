@@ -9,7 +9,9 @@ function fixed(value: number, decimals: number): string {
 const SIZES = ["B", "kB", "MB", "GB", "TB", "PB"];
 export const UNKNOWN = "?";
 
-export const whole = (value: number | null | undefined): string => (value == null ? UNKNOWN : fixed(value, 0));
+/** Above 2^53 a browser holds no number exactly, and says so. */
+export const whole = (value: number | null | undefined): string =>
+  value == null ? UNKNOWN : Math.abs(value) > Number.MAX_SAFE_INTEGER ? `about ${fixed(value, 0)}` : fixed(value, 0);
 
 /** Bytes in powers of 1000, as the command line has them. */
 export function bytes(value: number | null | undefined): string {

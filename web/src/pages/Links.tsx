@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
-import { historyQuery, linksQuery } from "../api/queries";
+import { linksQuery } from "../api/queries";
 import { Sparkline } from "../charts/Sparkline";
 import { bytes, counted, perSecond, rate, seconds, UNKNOWN, whole } from "../format/numbers";
 import { ReadAge } from "../parts/Age";
@@ -113,7 +113,7 @@ function Shown({ data }: { data: Schemas["LinksAnswer"] }) {
       key: "hour",
       label: "last hour",
       head: "Last hour",
-      cell: (row) => <Hour target={row.target} link={row.id} />,
+      cell: (row) => <Sparkline trend={row.trend} />,
     },
     {
       key: "read",
@@ -167,11 +167,6 @@ function Shown({ data }: { data: Schemas["LinksAnswer"] }) {
 
 const compare = (a: number | string, b: number | string): number =>
   typeof a === "string" ? a.localeCompare(String(b)) : a === b ? 0 : a < Number(b) ? -1 : 1;
-
-function Hour({ target, link }: { target: string; link: string }) {
-  const { data } = useQuery(historyQuery(target, link));
-  return data === undefined ? <span className="spark" /> : <Sparkline samples={data.samples} />;
-}
 
 function Sums({ links }: { links: readonly Row[] }) {
   if (links.length === 0) return null;

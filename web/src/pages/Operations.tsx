@@ -1,5 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { operationsQuery } from "../api/queries";
@@ -13,17 +12,14 @@ import { WorkBadge } from "../parts/states";
 import { Table } from "../parts/Table";
 import { reportWords } from "../plans/report";
 
-const FIRST = 50;
-const MOST = 500;
-
 export function Operations() {
-  const [limit, setLimit] = useState(FIRST);
-  const query = useQuery(operationsQuery(limit));
+  const query = useInfiniteQuery(operationsQuery);
   return (
     <Page title="Operations" under={<p className="dim">Plans that were applied, the newest first.</p>}>
       <Fetched query={query} what="operations">
-        {(works) =>
-          works.length === 0 ? (
+        {(data) => {
+          const works = data.pages.flat();
+          return works.length === 0 ? (
             <div className="panel">
               <Empty title="Nothing has been changed through this service yet">
                 <p className="dim">A plan that is applied becomes an operation, and stays here with its report.</p>
@@ -34,18 +30,18 @@ export function Operations() {
               <div className="flush">
                 <Rows works={works} />
               </div>
-              {works.length >= limit && limit < MOST ? (
+              {query.hasNextPage ? (
                 <div>
-                  <Button act={() => setLimit(Math.min(MOST, limit * 3))}>Older operations</Button>
+                  <Button why={query.isFetchingNextPage ? "they are read" : null} act={() => void query.fetchNextPage()}>
+                    Older operations
+                  </Button>
                 </div>
               ) : (
-                <p className="dim small">
-                  {works.length >= MOST ? "Older ones are in the audit." : `${counted(works.length, "operation")} in all.`}
-                </p>
+                <p className="dim small">{counted(works.length, "operation")} in all.</p>
               )}
             </section>
-          )
-        }
+          );
+        }}
       </Fetched>
     </Page>
   );

@@ -1,10 +1,9 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ProblemNotice } from "./ProblemNotice";
 import { Waiting } from "./Waiting";
 
 interface Props<T> {
-  query: UseQueryResult<T>;
+  query: { data: T | undefined; isError: boolean; error: Error | null; refetch: () => unknown };
   what: string;
   children: (data: T) => ReactNode;
 }

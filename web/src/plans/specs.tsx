@@ -61,6 +61,13 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       kind: "text",
       hint: "Bytes a second over all lanes, such as 50MB/s; none takes the limit away.",
     },
+    {
+      name: "sync_groups",
+      label: "Groups to keep in sync",
+      kind: "lines",
+      hint: "Regular expressions that match whole names, one a line, in place of those that are; none ends it.",
+    },
+    { name: "sync_interval", label: "How often", kind: "text", hint: "From 1s to 1h." },
   ],
   "links.accept": [
     where,
@@ -101,7 +108,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       label: "Undo record",
       kind: "text",
       required: true,
-      hint: "Its id, as the move's report has it: look under operations.",
+      hint: "Its id, as the move's report has it.",
     },
   ],
   "mirrormaker.publish": [

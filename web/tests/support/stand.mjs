@@ -1,4 +1,4 @@
-// The service beside simulated clusters, in a process of its own that ends with the test.
+// The service beside simulated clusters, or beside a sandbox with Spark and an OpenID provider, in a process of its own that ends with the test.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,10 +7,13 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 
-export async function startStand(...options) {
+export const startStand = (...options) => start("tests.integration.web.stand", options);
+export const startSandbox = () => start("tests.integration.web.sandbox_stand", []);
+
+async function start(module, options) {
   const own = join(ROOT, ".venv", "bin", "python");
   const python = process.env.ANABRANCH_PYTHON ?? (existsSync(own) ? own : "python3");
-  const child = spawn(python, ["-m", "tests.integration.web.stand", ...options], {
+  const child = spawn(python, ["-m", module, ...options], {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "inherit"],
   });

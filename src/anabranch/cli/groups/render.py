@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -15,7 +15,7 @@ from anabranch.groups.create import CreatePlan, GroupCreated
 from anabranch.groups.freshness import SyncRound
 from anabranch.groups.plan import GroupPlan, GroupsMoved, GroupsPlan, GroupStep
 from anabranch.groups.report import GroupReport, GroupsReport
-from anabranch.groups.undo import GroupsUndone, GroupUndo, UndoPlan
+from anabranch.groups.undo import GroupsUndone, GroupUndo, MoveSummary, UndoPlan
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
 
@@ -159,6 +159,17 @@ def undo(found: UndoPlan | GroupsUndone) -> RenderableType:
         elif group.empty and not group.refusals:
             lines.append(Text(f"{record.group} needs no undo"))
     return Group(table, *lines)
+
+
+def moves(found: Sequence[MoveSummary], cluster: str) -> RenderableType:
+    """The changes of groups' positions that can be taken back, the newest first."""
+    if not found:
+        return Text(f"no group was moved on {cluster} yet")
+    table = grid("ID", "AT", "WHAT", "GROUPS", "TAKEN BACK")
+    for one in found:
+        taken = "" if not one.undone else "all" if one.undone == one.groups else ", ".join(one.undone)
+        table.add_row(one.id, moment(one.made_at_ms), one.what, ", ".join(one.groups), taken)
+    return table
 
 
 def undone(found: GroupsUndone, shown: bool = False) -> RenderableType:

@@ -12,14 +12,22 @@ from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.groups import render as render_groups
 from anabranch.cli.groups.options import ClusterOption, GroupsRefusedError
 from anabranch.cli.hints import repeated
-from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_target, run
+from anabranch.errors import InvalidFieldError
 from anabranch.groups.undo import GroupsUndone, UndoPlan
 
 
 def undo(
     ctx: typer.Context,
-    id_: Annotated[str, typer.Argument(metavar="ID", help="As sync and create printed it.", show_default=False)],
+    id_: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID",
+            help="As sync and create printed it; without one, list what can be taken back.",
+            show_default=False,
+        ),
+    ] = None,
     target_name: ClusterOption = None,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
@@ -29,7 +37,20 @@ def undo(
 
     Takes back what `groups sync` or `groups create` wrote.
     """
+    if id_ is None:
+        if execute or plan is not None:
+            raise InvalidFieldError("groups undo", "ID", "what to take back was not named", "anabranch groups undo")
+        run(_moves(ctx, target_name, output))
+        return
     run(_undo(ctx, id_, target_name, execute, plan, output))
+
+
+async def _moves(ctx: typer.Context, target_name: str | None, output: Format) -> None:
+    from anabranch.operations.groups.undo import moves
+
+    async with on_target(ctx, target_name) as target:
+        found = await moves(target)
+        emit(found, render_groups.moves(found, target.name), output)
 
 
 async def _undo(

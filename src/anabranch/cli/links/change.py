@@ -8,9 +8,10 @@ import typer
 
 from anabranch.cli.completing import source_topics
 from anabranch.cli.hints import repeated
-from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, changed
+from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.running import on_target, run
+from anabranch.config.group_rules import changed
 from anabranch.config.units import parse_rate
 from anabranch.errors import InvalidFieldError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anabranch.errors import AnabranchError, RefusedError
-from anabranch.groups.undo import GroupsUndone, UndoPlan, undo, undo_plan
+from anabranch.groups.undo import GroupsUndone, MoveSummary, UndoPlan, undo, undo_plan
+from anabranch.groups.undo import moves as moves_of
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import check_holds
@@ -28,6 +29,11 @@ class NoSuchUndoError(RefusedError):
     @property
     def hint(self) -> str:
         return f"the newest are {', '.join(self.known)}" if self.known else "nothing was moved there yet"
+
+
+async def moves(cluster: Cluster) -> tuple[MoveSummary, ...]:
+    """The changes of groups' positions on a cluster that it has undo records of, the newest first."""
+    return moves_of((await stored(cluster)).undo)
 
 
 async def plan(cluster: Cluster, undo_id: str) -> UndoPlan:

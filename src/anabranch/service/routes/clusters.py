@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 from starlette.responses import JSONResponse
 
+from anabranch.groups.undo import MoveSummary
 from anabranch.model.context_probe import ContextProbe
 from anabranch.operations.contexts.reaching import reach
+from anabranch.operations.groups import undo
 from anabranch.service.answers import ClusterAnswer, ClustersAnswer, answered
 from anabranch.service.instance import Instance
 from anabranch.service.web import AsOperator, AsViewer, Here, answer
@@ -32,6 +35,12 @@ async def cluster(here: Here, target: Target, _: AsViewer) -> JSONResponse:
     """One context."""
     here.clusters.context(target)
     return answer(cluster_answer(here, target))
+
+
+@router.get("/{target}/moves", responses=answered(Sequence[MoveSummary]))
+async def moves(here: Here, target: Target, _: AsViewer) -> JSONResponse:
+    """The changes of groups' positions on a cluster that can be taken back, the newest first."""
+    return answer(await undo.moves(here.clusters.cluster(target)))
 
 
 @router.post("/{target}/probe", responses=answered(ContextProbe))

@@ -10,15 +10,19 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import JSONResponse
 
 from anabranch.model.lane import LaneMode, LaneProgress, LaneState
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.offsets.ranges import NoLaneError
 from anabranch.service.answers import (
     History,
+    LaneAnswer,
     LanesPage,
     LinkAnswer,
     LinksAnswer,
     LinkSummary,
     answered,
 )
-from anabranch.service.board import SeenCluster, SeenLink
+from anabranch.service.board import SeenCluster, SeenLink, trend
+from anabranch.service.instance import Instance
 from anabranch.service.routes.clusters import Target, cluster_answer
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.runs import Run
@@ -59,7 +63,7 @@ def _known_last(value: float | None) -> float:
 @router.get("/links", responses=answered(LinksAnswer))
 async def links(here: Here, _: AsViewer) -> JSONResponse:
     """The links of every cluster, and the clusters whose links are not known."""
-    found = [summary(cluster, link) for cluster in here.board.seen for link in cluster.links.values()]
+    found = [summary(here, cluster, link) for cluster in here.board.seen for link in cluster.links.values()]
     seen = {cluster.name: cluster for cluster in here.board.seen}
     unread = [
         cluster_answer(here, name)
@@ -74,7 +78,7 @@ async def link(here: Here, target: Target, link: Link, _: AsViewer) -> JSONRespo
     """One link, without its lanes."""
     cluster, seen = here.board.link(target, link)
     status = seen.status
-    return answer(LinkAnswer(summary(cluster, seen), status.record, status.plan, status.findings))
+    return answer(LinkAnswer(summary(here, cluster, seen), status.record, status.plan, status.findings))
 
 
 @router.get(_LINK + "/lanes", responses=answered(LanesPage))
@@ -106,6 +110,23 @@ async def lanes(
     return answer(LanesPage(len(every), len(chosen), offset, page, read_at_ms, cluster.problem))
 
 
+@router.get(_LINK + "/lanes/{where}", responses=answered(LaneAnswer))
+async def lane(
+    here: Here,
+    target: Target,
+    link: Link,
+    where: Annotated[str, Path(pattern=r"^.{1,249}-[0-9]{1,10}$", description="The source's TOPIC-PARTITION.")],
+    _: AsViewer,
+) -> JSONResponse:
+    """One lane."""
+    cluster, seen = here.board.link(target, link)
+    found = next((one for one in seen.status.lanes if str(one.source) == where), None)
+    if found is None:
+        topic, partition = where.rsplit("-", 1)
+        raise NoLaneError(link, TopicPartition(topic, int(partition)))
+    return answer(LaneAnswer(found, seen.status.read_at_ms, cluster.problem))
+
+
 @router.get(_LINK + "/history", responses=answered(History))
 async def history(here: Here, target: Target, link: Link, _: AsViewer) -> JSONResponse:
     """A link's rates and lags in the last hour, as far as this instance saw them."""
@@ -125,7 +146,7 @@ def _has(lane: LaneProgress, text: str) -> bool:
     return text in str(lane.source) or text in str(lane.target)
 
 
-def summary(cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
+def summary(here: Instance, cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
     """A link in a list."""
     status = seen.status
     findings = len(status.findings) + (0 if status.plan is None else len(status.plan.findings))
@@ -143,4 +164,5 @@ def summary(cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
         status.read_at_ms,
         status.source_seen_ms,
         cluster.problem,
+        trend(here.board.past(cluster.name, status.spec.id)),
     )

@@ -55,10 +55,16 @@ async def apply(here: Here, plan_id: Id, request: Request, caller: AsOperator) -
 
 @router.get("/operations", responses=answered(Sequence[Work]))
 async def operations(
-    here: Here, _: AsViewer, limit: Annotated[int, Query(ge=1, le=500)] = 100, running: bool = False
+    here: Here,
+    _: AsViewer,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    running: bool = False,
+    before: Annotated[
+        str | None, Query(pattern=r"^[0-9a-f]{32}$", description="The last one of the page before.")
+    ] = None,
 ) -> JSONResponse:
     """Operations, the newest first."""
-    return answer(await here.stored.ask(lambda: here.stored.works.recent(limit, running=running)))
+    return answer(await here.stored.ask(lambda: here.stored.works.recent(limit, running=running, before=before)))
 
 
 @router.get("/operations/{work_id}", responses=answered(Work))

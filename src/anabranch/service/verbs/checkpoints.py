@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Any
 
-from pydantic import Field, model_validator
-
-from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec, StopSavepoint, Uncommitted
 from anabranch.checkpoints.reports import UndoRewritePlan, UndoRewriteReport
 from anabranch.kafka.clusters import Clusters
 from anabranch.model.accounts import Role
-from anabranch.model.start import StartPosition
 from anabranch.operations.checkpoints import rewrite, undo
-from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport, RewriteRequest
-from anabranch.operations.checkpoints.translation_source import ByLinks, ByStart, LinkAt, TranslationSource
+from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 from anabranch.service.reach import Reach
-from anabranch.service.verb import Name, Request, Start, Verb
+from anabranch.service.verb import Place, Request, Verb
+from anabranch.service.verbs.rewrite_request import RewritePositions, as_rewrite, words
 from anabranch.service.words import command
-
-Place = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
-
-
-class RewritePositions(Request):
-    """A rewrite, by the maps of links into ``target`` or by a start position there; in place, or ``to`` a new path.
-
-    ``stopped`` says that the job is stopped although it has written lately.
-    """
-
-    path: Place
-    target: Name
-    links: Names = ()
-    start: Start | None = None
-    stay: Names = ()
-    sources: Names | None = None
-    uncommitted: Uncommitted = Uncommitted.REFUSE
-    transactions: PendingTransactions = PendingTransactions.REFUSE
-    stop_savepoint: StopSavepoint = StopSavepoint.REFUSE
-    to: Place | None = None
-    stopped: bool = False
-
-    @model_validator(mode="after")
-    def _leads_somewhere(self) -> Self:
-        if bool(self.links) == (self.start is not None):
-            raise ValueError("give either links or a start position")
-        return self
 
 
 class UndoPositions(Request):
@@ -53,31 +21,8 @@ class UndoPositions(Request):
     path: Place
 
 
-def as_rewrite(reach: Reach, request: RewritePositions) -> RewriteRequest:
-    """As the operation wants it; raises PathNotOpenError, ConfigError."""
-    target = reach.clusters.context(request.target)
-    method: ByLinks | ByStart
-    if request.start is None:
-        method = ByLinks(tuple(LinkAt(link, target) for link in request.links))
-    else:
-        method = ByStart(StartPosition.parse(request.start), target)
-    spec = RewriteSpec(
-        sources=None if request.sources is None else frozenset(request.sources),
-        uncommitted=request.uncommitted,
-        transactions=request.transactions,
-        stop_savepoint=request.stop_savepoint,
-    )
-    return RewriteRequest(
-        reach.place(request.path),
-        spec,
-        TranslationSource(method, stay=frozenset(request.stay)),
-        None if request.to is None else reach.place(request.to),
-        request.stopped,
-    )
-
-
 async def _plan(reach: Reach, request: RewritePositions) -> RewritePlan:
-    asked = as_rewrite(reach, request)
+    asked = await as_rewrite(reach, request)
     async with Clusters(reach.clusters.context) as clusters:
         return await rewrite.plan(clusters, asked)
 
@@ -95,24 +40,6 @@ async def _undo(_: Reach, __: UndoPositions, planned: UndoRewritePlan) -> UndoRe
     return await undo.apply(planned)
 
 
-def _words(request: RewritePositions) -> str:
-    options: list[tuple[str, object]] = [
-        ("--link", request.links),
-        ("--start", request.start),
-        ("--target", request.target),
-        ("--stay", request.stay),
-        ("--source", request.sources),
-    ]
-    if request.uncommitted is not Uncommitted.REFUSE:
-        options.append(("--uncommitted", request.uncommitted.value))
-    if request.transactions is not PendingTransactions.REFUSE:
-        options.append(("--transactions", request.transactions.value))
-    if request.stop_savepoint is not StopSavepoint.REFUSE:
-        options.append(("--stop-savepoint", request.stop_savepoint.value))
-    options += [("--to", request.to), ("--stopped", request.stopped)]
-    return command("checkpoint", "rewrite", request.path, options=options)
-
-
 VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "checkpoints.rewrite",
@@ -122,7 +49,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         RewritePlan,
         RewriteReport,
         lambda request: f"checkpoint {request.path}",
-        _words,
+        words,
         _plan,
         _apply,
     ),

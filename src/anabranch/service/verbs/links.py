@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from anabranch.config import link_file
+from anabranch.config import group_rules, link_file, maps_file
 from anabranch.config.link_file import LinkShape
 from anabranch.config.units import parse_rate
 from anabranch.kafka.cluster import Cluster
@@ -22,7 +23,7 @@ from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
 from anabranch.operations.links.run import Began, RunPlan, RunReport
 from anabranch.operations.links.show import show
 from anabranch.service.reach import Reach
-from anabranch.service.verb import LinkRequest, Name, Offset, Rate, Request, Verb
+from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
 from anabranch.service.words import command
 from anabranch.store.runs import RunKind
 
@@ -31,9 +32,14 @@ _PLACE = "create"
 
 
 class CreateRequest(Request):
-    """A link as in a link file, which names no other file: that would be one of the service's machine."""
+    """A link as in a link file, which names no other file: that would be one of the service's machine.
+
+    ``adopt`` is a file of maps, as `offsets.rebuild` made it or below the service's own directories: the link goes on
+    where what another tool has copied ends.
+    """
 
     link: LinkShape
+    adopt: Place | None = None
 
     @field_validator("link")
     @classmethod
@@ -44,17 +50,33 @@ class CreateRequest(Request):
 
 
 class SetRequest(LinkRequest):
-    """What becomes of a link's filter and rate limit; what is None stays.  A rate limit of ``none`` takes it away."""
+    """What becomes of a link's filter, rate limit and continuous sync of groups; what is None stays.
+
+    A rate limit of ``none`` takes it away, and ``none`` alone in place of groups ends their sync.
+    """
 
     include: Patterns | None = None
     exclude: Patterns | None = None
     rate_limit: Rate | None = None
+    sync_groups: Patterns | None = None
+    sync_interval: Rate | None = None
+    checkpoints: bool | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
-        if self.include is None and self.exclude is None and self.rate_limit is None:
+        if all(getattr(self, name) is None for name in type(self).model_fields if name not in LinkRequest.model_fields):
             raise ValueError("nothing to change was given")
         return self
+
+    @property
+    def refilters(self) -> bool:
+        """Whether other topics are copied."""
+        return self.include is not None or self.exclude is not None
+
+    @property
+    def follows(self) -> bool:
+        """Whether groups are synced otherwise."""
+        return self.sync_groups is not None or self.sync_interval is not None or self.checkpoints is not None
 
 
 class PlaceRequest(LinkRequest):
@@ -92,7 +114,8 @@ async def _create_clusters(reach: Reach, request: CreateRequest) -> tuple[Cluste
 
 async def _create_plan(reach: Reach, request: CreateRequest) -> CreateLinkPlan:
     source, target, spec = await _create_clusters(reach, request)
-    return await create.plan(source, target, spec)
+    adopted = () if request.adopt is None else await asyncio.to_thread(maps_file.load, reach.maps_file(request.adopt))
+    return await create.plan(source, target, spec, adopted)
 
 
 async def _create_apply(reach: Reach, request: CreateRequest, planned: CreateLinkPlan) -> CreateLinkReport:
@@ -152,9 +175,14 @@ async def _set_plan(reach: Reach, request: SetRequest) -> ChangeLinkPlan:
     changes: dict[str, Any] = {}
     if request.rate_limit is not None:
         changes["rate_limit"] = None if request.rate_limit == "none" else parse_rate(request.rate_limit)
-    if request.include is not None or request.exclude is not None:
-        before = (await show(target, request.link)).spec.filter
-        changes["filter"] = change.refiltered(request.link, before, request.include, request.exclude)
+    if request.refilters or request.follows:
+        before = (await show(target, request.link)).spec
+        if request.refilters:
+            changes["filter"] = change.refiltered(request.link, before.filter, request.include, request.exclude)
+        if request.follows:
+            changes["groups"] = group_rules.changed(
+                request.link, before.groups, request.sync_groups, request.sync_interval, request.checkpoints
+            )
     return await change.plan(target, request.link, WantedChanges(**changes))
 
 
@@ -175,7 +203,15 @@ async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunRepor
 
 
 def _set_words(request: SetRequest) -> str:
-    options = [("--include", request.include), ("--exclude", request.exclude), ("--rate-limit", request.rate_limit)]
+    options: list[tuple[str, object]] = [
+        ("--include", request.include),
+        ("--exclude", request.exclude),
+        ("--rate-limit", request.rate_limit),
+        ("--sync-groups", request.sync_groups),
+        ("--sync-interval", request.sync_interval),
+    ]
+    if request.checkpoints is not None:
+        options.append(("--checkpoints" if request.checkpoints else "--no-checkpoints", True))
     return command("link", "set", request.link, options=[*options, _target(request)])
 
 
@@ -191,7 +227,7 @@ def _abort_words(request: AbortRequest) -> str:
 
 def _create_words(request: CreateRequest) -> str:
     name = request.link.id or f"{request.link.source}-{request.link.target}"
-    return command("link", "create", options=[("--file", f"{name}.yaml")])
+    return command("link", "create", options=[("--file", f"{name}.yaml"), ("--adopt", request.adopt)])
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -259,7 +295,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     ),
     Verb(
         "links.set",
-        "Change a link's filter or rate limit; its workers obey within two seconds",
+        "Change a link's filter, rate limit or continuous sync of groups; its workers obey within two seconds",
         Role.APPROVER,
         SetRequest,
         ChangeLinkPlan,

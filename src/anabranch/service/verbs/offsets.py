@@ -63,7 +63,7 @@ class AlignedLane:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentReport:
-    """The maps that were made, in a file of the service's machine for ``link create --adopt``."""
+    """The maps that were made, in a file of the service's machine that `links.create` can adopt."""
 
     link: str
     file: str
@@ -81,7 +81,7 @@ async def _apply(reach: Reach, request: RebuildRequest, shown: AlignmentPlan) ->
     """Have the job made, and wait for its end: a job that breaks off keeps the partitions that are done."""
     context = reach.clusters.context
     source, target = (reach.clusters.cluster(name) for name in (request.source, request.target))
-    directory = reach.jobs.directory / "maps"
+    directory = reach.jobs.maps
     directory.mkdir(parents=True, exist_ok=True)
     out = directory / f"{request.link}.json"
     with tempfile.TemporaryDirectory(prefix="anabranch-") as work:

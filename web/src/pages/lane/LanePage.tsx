@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
-import { EVERY_LANE, lanesQuery, rangesQuery } from "../../api/queries";
+import { ProblemError } from "../../api/problem";
+import { laneQuery, rangesQuery } from "../../api/queries";
 import { bytes, perSecond, rate, seconds, whole } from "../../format/numbers";
 import { Age, ReadAge } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
@@ -23,8 +24,9 @@ interface Props {
 }
 
 export function LanePage({ target, link, where }: Props) {
-  const lanes = useQuery(lanesQuery(target, link, { ...EVERY_LANE, text: where }, 0, 1000));
-  const lane = lanes.data?.lanes.find((one) => one.source === where);
+  const query = useQuery(laneQuery(target, link, where));
+  const lane = query.data?.lane;
+  const absent = query.error instanceof ProblemError && query.error.problem.type === NO_LANE;
   return (
     <Page
       title={where}
@@ -37,33 +39,35 @@ export function LanePage({ target, link, where }: Props) {
           <>
             <span className="dim anywhere">→ {lane.target}</span>
             <LaneStateBadge state={lane.state} />
-            <ReadAge ms={lanes.data?.read_at_ms} problem={lanes.data?.problem ?? null} />
+            <ReadAge ms={query.data?.read_at_ms} problem={query.data?.problem ?? null} />
           </>
         ) : null
       }
       actions={lane?.state === "stopped" ? <StoppedActions target={target} link={link} where={where} /> : null}
     >
-      <Fetched query={lanes} what={`lane ${where}`}>
-        {(data) => (
-          <>
-            {data.problem ? (
-              <ProblemOf problem={data.problem} title={`Cluster ${target} is away: what is shown is old`} tone="warn" />
-            ) : null}
-            {lane === undefined ? (
-              <div className="panel">
-                <Empty title={`Link ${link} has no lane from ${where}`}>
-                  <p className="dim">Look through all its lanes: the partition may be outside of its filter.</p>
-                </Empty>
-              </div>
-            ) : (
-              <Shown target={target} link={link} lane={lane} />
-            )}
-          </>
-        )}
-      </Fetched>
+      {absent ? (
+        <div className="panel">
+          <Empty title={`Link ${link} has no lane from ${where}`}>
+            <p className="dim">Look through all its lanes: the partition may be outside of its filter.</p>
+          </Empty>
+        </div>
+      ) : (
+        <Fetched query={query} what={`lane ${where}`}>
+          {(data) => (
+            <>
+              {data.problem ? (
+                <ProblemOf problem={data.problem} title={`Cluster ${target} is away: what is shown is old`} tone="warn" />
+              ) : null}
+              <Shown target={target} link={link} lane={data.lane} />
+            </>
+          )}
+        </Fetched>
+      )}
     </Page>
   );
 }
+
+const NO_LANE = "urn:anabranch:problem:no-lane";
 
 const StoppedActions = ({ target, link, where }: Props) => (
   <>

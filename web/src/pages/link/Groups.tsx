@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
-import { groupQuery, groupsQuery } from "../../api/queries";
+import { groupQuery, groupsQuery, movesQuery } from "../../api/queries";
 import { counted, whole } from "../../format/numbers";
 import { Age, ReadAge } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
@@ -59,9 +59,6 @@ function All({ target, link }: Props) {
           <Action verb="groups.create" body={{ target }} title="Begin a group">
             Begin a group
           </Action>
-          <Action verb="groups.undo" body={{ target }} title="Take a move of groups back">
-            Undo
-          </Action>
         </span>
       </div>
       <Fetched query={query} what="groups on both clusters">
@@ -82,9 +79,69 @@ function All({ target, link }: Props) {
           </>
         )}
       </Fetched>
+      <Moves target={target} />
     </section>
   );
 }
+
+/** What was moved on a cluster by any link, and can be taken back. */
+function Moves({ target }: { target: string }) {
+  const query = useQuery(movesQuery(target));
+  return (
+    <section className="panel" aria-label="Moves">
+      <h2>Moves of groups on {target}</h2>
+      <Fetched query={query} what="the moves of groups">
+        {(moves) =>
+          moves.length === 0 ? (
+            <p className="dim">No group was moved there yet.</p>
+          ) : (
+            <div className="flush">
+              <Table
+                caption="Moves"
+                rows={moves}
+                rowKey={(move) => move.id}
+                columns={[
+                  { key: "at", label: "at", head: "At", cell: (move) => <Age ms={move.made_at_ms} /> },
+                  { key: "what", label: "what", head: "What", cell: (move) => <span className="anywhere">{move.what}</span> },
+                  {
+                    key: "groups",
+                    label: "groups",
+                    head: "Groups",
+                    cell: (move) => <span className="anywhere small">{named(move.groups)}</span>,
+                  },
+                  { key: "undone", label: "taken back", head: "Taken back", cell: takenBack },
+                  {
+                    key: "undo",
+                    label: "undo",
+                    head: "Undo",
+                    cell: (move) => (
+                      <Action
+                        verb="groups.undo"
+                        body={{ target, undo: move.id }}
+                        title={`Take move ${move.id} back`}
+                        why={move.undone.length === move.groups.length ? "it was taken back" : null}
+                        little
+                      >
+                        Undo
+                      </Action>
+                    ),
+                  },
+                ]}
+              />
+            </div>
+          )
+        }
+      </Fetched>
+    </section>
+  );
+}
+
+const NAMES = 5;
+const named = (groups: readonly string[]): string =>
+  groups.length > NAMES ? `${groups.slice(0, NAMES).join(", ")} and ${whole(groups.length - NAMES)} more` : groups.join(", ");
+
+const takenBack = (move: Schemas["MoveSummary"]): ReactNode =>
+  move.undone.length === 0 ? <span className="dim">no</span> : move.undone.length === move.groups.length ? "yes" : named(move.undone);
 
 const Round = ({ round }: { round: Schemas["SyncRound"] }) => (
   <p className={round.error ? "old" : "dim"}>

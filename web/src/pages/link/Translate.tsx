@@ -38,8 +38,10 @@ export function Translate({ target, link, lane }: Props) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (found !== null) ask.mutate();
+    if (found !== null && large === null) ask.mutate();
   };
+  const large =
+    Number(offset) > Number.MAX_SAFE_INTEGER ? "larger than a browser holds exactly: ask by anabranch offsets translate" : null;
   const wrong = asked !== "" && found === null ? "not TOPIC-PARTITION, such as orders-3" : null;
   return (
     <div className="stack">
@@ -76,7 +78,7 @@ export function Translate({ target, link, lane }: Props) {
             )}
           </Field>
         )}
-        <Field label={lane ? `Offset in ${asked}` : "Offset"}>
+        <Field label={lane ? `Offset in ${asked}` : "Offset"} wrong={large}>
           {(attributes) => (
             <input
               {...attributes}

@@ -1,56 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { useSearchParams } from "wouter";
-import { linksQuery, clustersQuery } from "../api/queries";
-import { Button } from "../parts/Button";
-import { Empty } from "../parts/Empty";
-import { Page } from "../parts/Page";
-import { ActionDialog } from "../plans/ActionDialog";
-import { FormFields, initialOf } from "../plans/FormFields";
-import { bodyOf, type FieldSpec, type Values } from "../plans/specs";
-import { useMe, useWhyNotPlan } from "../session/me";
-
-export function Checkpoints() {
-  const me = useMe();
-  return (
-    <Page
-      title="Checkpoints"
-      under={
-        <p>
-          A rewrite changes the stored positions in a checkpoint of Spark or a savepoint of Flink for the other cluster,
-          and nothing else. It can be undone.
-        </p>
-      }
-    >
-      {me.roots.length === 0 ? (
-        <div className="panel">
-          <Empty title="The service opens no checkpoints">
-            <p className="dim">
-              Start it with the directories that it may open: <code>anabranch serve --checkpoints /data/checkpoints</code>
-            </p>
-          </Empty>
-        </div>
-      ) : (
-        <div className="columns">
-          <Rewrite roots={me.roots} />
-          <Undo />
-        </div>
-      )}
-    </Page>
-  );
-}
-
-const Roots = ({ roots }: { roots: readonly string[] }) => (
-  <>
-    Below{" "}
-    {roots.map((root, index) => (
-      <span key={root}>
-        {index ? ", " : ""}
-        <code className="anywhere">{root}</code>
-      </span>
-    ))}
-  </>
-);
+import { clustersQuery, linksQuery } from "../../api/queries";
+import { partitionOf } from "../../format/partitions";
+import { ActionDialog } from "../../plans/ActionDialog";
+import { FormFields, initialOf } from "../../plans/FormFields";
+import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
+import { useWhyNotPlan } from "../../session/me";
+import { Roots } from "./Roots";
+import { Submit } from "./Submit";
 
 function useRewriteFields(roots: readonly string[]): FieldSpec[] {
   const links = useQuery(linksQuery).data?.links ?? [];
@@ -83,11 +41,30 @@ function useRewriteFields(roots: readonly string[]): FieldSpec[] {
       hint: `Whose offset maps lead there, one a line${names ? `; known: ${names}` : ""}.`,
     },
     {
+      name: "maps",
+      label: "Route: a file of maps, instead of links",
+      kind: "text",
+      hint: "As offsets rebuild or offsets export wrote it, below one of the directories, or where offsets.rebuild left it.",
+    },
+    {
+      name: "offsets",
+      label: "Route: offsets on the target, instead of links",
+      kind: "lines",
+      hint: "TOPIC-PARTITION:OFFSET, the next record to read, one a line.",
+    },
+    {
       name: "start",
       label: "Route: start position, instead of links",
       kind: "text",
       hint: "earliest, latest, a time with its zone, or group:NAME.",
     },
+    {
+      name: "rename",
+      label: "New names of topics",
+      kind: "lines",
+      hint: "OLD=NEW, one a line; for offsets and start positions, since links and maps tell them.",
+    },
+    { name: "sources", label: "Only these sources", kind: "lines", hint: "Ids as a look at the checkpoint has them; empty for all that read Kafka." },
     { name: "to", label: "Write to", kind: "text", hint: "A new path; empty rewrites in place, with a backup." },
     { name: "stay", label: "Topics that stay", kind: "lines", hint: "Their positions are kept as they are." },
     {
@@ -125,15 +102,46 @@ function useRewriteFields(roots: readonly string[]): FieldSpec[] {
   ];
 }
 
-function Rewrite({ roots }: { roots: readonly string[] }) {
+/** Has offsets and new names as the service takes them; says which line is unclear, null where none is. */
+function spelledOut(body: Record<string, unknown>): string | null {
+  const { offsets, rename } = body as { offsets?: string[]; rename?: string[] };
+  if (offsets !== undefined) {
+    const found: Record<string, Record<string, number>> = {};
+    for (const line of offsets) {
+      const [, where = "", offset = ""] = /^(.*):(\d+)$/.exec(line) ?? [];
+      const at = partitionOf(where);
+      if (at === null || !Number.isSafeInteger(Number(offset))) return `${line}: not TOPIC-PARTITION:OFFSET, such as orders-3:120`;
+      const partitions = (found[at.topic] ??= {});
+      if (at.partition in partitions) return `${line}: ${where} is given twice`;
+      partitions[at.partition] = Number(offset);
+    }
+    body["offsets"] = found;
+  }
+  if (rename !== undefined) {
+    const found: Record<string, string> = {};
+    for (const line of rename) {
+      const [old = "", name = "", more] = line.split("=");
+      if (old === "" || name === "" || more !== undefined || old in found) return `${line}: not OLD=NEW, each topic once`;
+      found[old] = name;
+    }
+    body["rename"] = found;
+  }
+  return null;
+}
+
+export function Rewrite({ roots }: { roots: readonly string[] }) {
   const fields = useRewriteFields(roots);
   const [values, setValues] = useState<Values>(() => initialOf(fields));
   const [asked, setAsked] = useState<Record<string, unknown> | null>(null);
+  const [wrong, setWrong] = useState<string | null>(null);
   const why = useWhyNotPlan();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (why !== null) return;
     const body = bodyOf(fields, values);
+    const unclear = spelledOut(body);
+    setWrong(unclear);
+    if (unclear !== null) return;
     for (const name of ["uncommitted", "transactions", "stop_savepoint"]) {
       if (body[name] === "refuse") delete body[name];
     }
@@ -148,6 +156,11 @@ function Rewrite({ roots }: { roots: readonly string[] }) {
           values={values}
           change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
         />
+        {wrong === null ? null : (
+          <p className="wrong" role="alert">
+            {wrong}
+          </p>
+        )}
         <Submit label="Plan the rewrite" why={why} />
       </form>
       {asked === null ? null : (
@@ -162,52 +175,3 @@ function Rewrite({ roots }: { roots: readonly string[] }) {
     </section>
   );
 }
-
-const UNDO: FieldSpec[] = [{ name: "path", label: "Checkpoint", kind: "text", required: true }];
-
-function Undo() {
-  const [values, setValues] = useState<Values>(() => initialOf(UNDO));
-  const [asked, setAsked] = useState<Record<string, unknown> | null>(null);
-  const why = useWhyNotPlan();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (why === null) setAsked(bodyOf(UNDO, values));
-  };
-  return (
-    <section className="panel" aria-label="Undo a rewrite">
-      <h2>Undo a rewrite</h2>
-      <p className="dim">Takes the newest rewrite in place back, byte for byte, unless the job has written since.</p>
-      <form className="stack" onSubmit={submit}>
-        <FormFields
-          fields={UNDO}
-          values={values}
-          change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
-        />
-        <Submit label="Plan the undo" why={why} />
-      </form>
-      {asked === null ? null : (
-        <ActionDialog
-          verb="checkpoints.undo"
-          title="Undo a rewrite"
-          body={asked}
-          fields={[]}
-          close={() => setAsked(null)}
-        />
-      )}
-    </section>
-  );
-}
-
-const Submit = ({ label, why }: { label: string; why: string | null }) => (
-  <div>
-    {why === null ? (
-      <button type="submit" className="button main">
-        {label}
-      </button>
-    ) : (
-      <Button why={why} act={() => undefined}>
-        {label}
-      </Button>
-    )}
-  </div>
-);
