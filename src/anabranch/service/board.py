@@ -101,6 +101,8 @@ class Board:
         self._seen: dict[str, SeenCluster] = {}
         self._past: dict[tuple[str, str], deque[Sample]] = {}
         self.contexts_problem: Problem | None = None
+        self.version = 0
+        """Another one each time that something was read, or could not be."""
 
     @property
     def seen(self) -> Sequence[SeenCluster]:
@@ -157,6 +159,7 @@ class Board:
         return found
 
     def _forget(self, name: str) -> None:
+        self.version += 1
         self._seen.pop(name, None)
         for key in [key for key in self._past if key[0] == name]:
             del self._past[key]
@@ -180,11 +183,15 @@ class Board:
                 reader = None
                 self._note(replace(self._seen.get(name, SeenCluster(name)), problem=unexpected()))
             else:
-                links = {status.spec.id: SeenLink(name, status, totals(status)) for status in statuses}
+                links = {}
+                for status in statuses:
+                    links[status.spec.id] = SeenLink(name, status, totals(status))
+                    await asyncio.sleep(0)  # of fifty links with some hundred lanes each it would be felt
                 self._note(SeenCluster(name, links, now_ms()))
             await asyncio.sleep(max(PERIOD_S / 4, PERIOD_S - (time.monotonic() - begun)))
 
     def _note(self, cluster: SeenCluster) -> None:
+        self.version += 1
         self._seen[cluster.name] = cluster
         if cluster.problem is None and cluster.read_at_ms is not None:
             for link, seen in cluster.links.items():

@@ -13,6 +13,7 @@ import structlog
 from anabranch.model.clock import now_ms
 from anabranch.operations.documents import plain
 from anabranch.service.acting import Acting
+from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import OperationLostError
@@ -55,6 +56,7 @@ class Instance:
         self.processes = Processes(stored, self.hub)
         self.reach = Reach(self.clusters, settings.jobs, settings.roots, self.processes.launched)
         self.board = Board(self.clusters, self._read)
+        self.answers = AnswerCache(lambda: self.board.version)
         self.acting = Acting(stored, self.reach, self.hub, name)
         self.identity = Identity(stored, RateLimit(REQUESTS_PER_S, REQUESTS))
         self.oidc = None if settings.oidc is None else Oidc(settings.oidc)

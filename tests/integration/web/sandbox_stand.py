@@ -1,4 +1,4 @@
-"""``python -m tests.integration.web.sandbox_stand``: the service beside a sandbox: two real clusters, Spark, a provider.
+"""``python -m tests.integration.web.sandbox_stand``: the service beside real clusters, with Spark and a provider.
 
 Prints one line of JSON as the other stand does, with what people sign in with.  Words on standard input: ``produce``
 adds records to the topic, ``delete-target`` deletes it on the target; the end of the input ends it all, also jobs that

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from anabranch.model.lane import LaneMode, LaneProgress, LaneState
 from anabranch.model.topics import TopicPartition
@@ -61,8 +62,12 @@ def _known_last(value: float | None) -> float:
 
 
 @router.get("/links", responses=answered(LinksAnswer))
-async def links(here: Here, _: AsViewer) -> JSONResponse:
+async def links(here: Here, _: AsViewer) -> Response:
     """The links of every cluster, and the clusters whose links are not known."""
+    return here.answers.of("links", lambda: answer(_links(here)))
+
+
+def _links(here: Instance) -> LinksAnswer:
     found = [summary(here, cluster, link) for cluster in here.board.seen for link in cluster.links.values()]
     seen = {cluster.name: cluster for cluster in here.board.seen}
     unread = [
@@ -70,7 +75,7 @@ async def links(here: Here, _: AsViewer) -> JSONResponse:
         for name in here.clusters.contexts().contexts
         if name not in seen or seen[name].problem is not None
     ]
-    return answer(LinksAnswer(tuple(found), tuple(unread)))
+    return LinksAnswer(tuple(found), tuple(unread))
 
 
 @router.get(_LINK, responses=answered(LinkAnswer))
@@ -94,20 +99,41 @@ async def lanes(
     text: Annotated[str, Query(max_length=300, description="A part of the topic or TOPIC-PARTITION.")] = "",
     state: Annotated[list[LaneState] | None, Query()] = None,
     mode: LaneMode | None = None,
-) -> JSONResponse:
+) -> Response:
     """A page of a link's lanes, filtered and sorted here."""
+    asked = _LanesAsked(text, tuple(state or ()), mode, sort, descending, offset, limit)
     cluster, seen = here.board.link(target, link)
+    return here.answers.of((target, link, asked), lambda: answer(_page(cluster, seen, asked)))
+
+
+@dataclass(frozen=True, slots=True)
+class _LanesAsked:
+    """Which lanes of a link, in which order."""
+
+    text: str
+    states: tuple[LaneState, ...]
+    mode: LaneMode | None
+    sort: LaneOrder
+    descending: bool
+    offset: int
+    limit: int
+
+    def chooses(self, lane: LaneProgress) -> bool:
+        """Whether a lane is among them."""
+        return (
+            (not self.text or self.text in str(lane.source) or self.text in str(lane.target))
+            and (not self.states or lane.state in self.states)
+            and (self.mode is None or lane.mode is self.mode)
+        )
+
+
+def _page(cluster: SeenCluster, seen: SeenLink, asked: _LanesAsked) -> LanesPage:
     every = seen.status.lanes
-    chosen = [
-        lane
-        for lane in every
-        if (not text or _has(lane, text)) and (not state or lane.state in state) and (mode is None or lane.mode is mode)
-    ]
-    if sort is not LaneOrder.SOURCE or descending:
-        chosen.sort(key=_KEYS[sort], reverse=descending)
-    page = tuple(chosen[offset : offset + limit])
-    read_at_ms = seen.status.read_at_ms
-    return answer(LanesPage(len(every), len(chosen), offset, page, read_at_ms, cluster.problem))
+    chosen = [lane for lane in every if asked.chooses(lane)]
+    if asked.sort is not LaneOrder.SOURCE or asked.descending:
+        chosen.sort(key=_KEYS[asked.sort], reverse=asked.descending)
+    page = tuple(chosen[asked.offset : asked.offset + asked.limit])
+    return LanesPage(len(every), len(chosen), asked.offset, page, seen.status.read_at_ms, cluster.problem)
 
 
 @router.get(_LINK + "/lanes/{where}", responses=answered(LaneAnswer))
@@ -140,10 +166,6 @@ async def processes(here: Here, target: Target, link: Link, _: AsViewer) -> JSON
     here.clusters.context(target)
     found = [run for run in await here.processes.of_link(link) if run.target == target]
     return answer(found)
-
-
-def _has(lane: LaneProgress, text: str) -> bool:
-    return text in str(lane.source) or text in str(lane.target)
 
 
 def summary(here: Instance, cluster: SeenCluster, seen: SeenLink) -> LinkSummary:
