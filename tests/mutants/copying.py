@@ -477,8 +477,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "later-owner-overwritten",
         "copier/reporting/progress_writer.py",
-        "                told = lane.status.mode is LaneMode.IDENTITY and book.is_within(number, stored)",
-        "                told = False",
+        "if not (lane.status.mode is LaneMode.IDENTITY and book.is_within(number, stored)):",
+        "if True:",
         "an earlier owner takes from an identity lane's map what only the later one has",
     ),
     Mutant(

@@ -60,6 +60,12 @@ def test_what_an_earlier_owner_persists_late_over_the_maps_of_an_identity_lane_d
     hold("equal", range(151_737_091, 151_737_092))
 
 
+@pytest.mark.unit
+def test_a_map_that_another_owner_has_cut_meanwhile_stops_no_lane() -> None:
+    """Two owners take a lane after an unclean election: the later one had read the map before the earlier cut it."""
+    hold("unclean", range(8_831_269, 8_831_270))
+
+
 @pytest.mark.test
 @pytest.mark.parametrize("plan", ["history", "leaders"])
 def test_a_seed_replays_itself(plan: str) -> None:

@@ -105,6 +105,70 @@ def test_a_lane_whose_worker_died_before_it_reported_waits_for_a_decision_once_c
         link.end(run)
 
 
+@pytest.mark.parametrize("seed", [3, 8])
+def test_a_lane_whose_worker_died_after_it_reported_nothing_copied_waits_for_a_decision_too(seed: int) -> None:
+    """It followed an empty log, or waited for a transaction, and copied before it reported again."""
+    with watched(seed, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 20, 200.0)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(5.0)
+        assert lanes(link.persisted(topics.PROGRESS))[-1].position == 0
+        link.lose(topics.CLAIMS)
+        link.pass_(2.0)
+        (choice,) = link.accept().pending
+        assert choice.cause is Cause.CLAIMS_LOST
+        run = link.run()
+        link.pass_(10.0)
+        link.life.load.stop()
+        link.pass_(20.0)
+        repeated = twice(link)
+        assert choice.twice is not None and repeated
+        assert all(choice.twice[0] <= offset < choice.twice[1] for offset in repeated)
+        link.end(run)
+
+
+def test_a_new_generation_that_had_reported_nothing_copied_waits_for_a_decision_too() -> None:
+    """Its target holds what the generation before copied: what came since its report is in doubt."""
+    with watched(1, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False), 0.05) as link:
+        run = link.run()
+        link.until(lambda: link.end_of("target") > 100, 200.0)
+        link.life.load.stop()
+        link.pass_(5.0)
+        link.end(run)
+        link.lose(topics.CLAIMS)
+        link.pass_(2.0)
+        link.accept()
+        before = link.end_of("target")
+        run = link.run()
+
+        def reported() -> bool:
+            found = lanes(link.persisted(topics.PROGRESS))
+            return bool(found) and found[-1].lane.generation == 1
+
+        link.until(reported, 60.0)
+        link.pass_(3.3)
+        link.life.load.is_over = False
+        link.life.load.start()
+        link.until(lambda: link.end_of("target") > before + 3, 20.0)
+        run.kill()
+        run.workers[-1].process.kill()
+        link.pass_(5.0)
+        link.lose(topics.CLAIMS)
+        link.pass_(2.0)
+        already = set(twice(link))
+        (choice,) = link.accept().pending
+        assert choice.cause is Cause.CLAIMS_LOST and choice.twice is not None
+        run = link.run()
+        link.pass_(10.0)
+        link.life.load.stop()
+        link.pass_(20.0)
+        repeated = set(twice(link)) - already
+        assert repeated and all(choice.twice[0] <= offset < choice.twice[1] for offset in repeated)
+        link.end(run)
+
+
 def twice(link: Watched) -> list[int]:
     """The source offsets of the records that the target has more than once."""
     source, target = link.partition("source"), link.partition("target")

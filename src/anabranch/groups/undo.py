@@ -148,9 +148,13 @@ def undo(record: UndoRecord, now: Group | None) -> GroupUndo:
     return GroupUndo(record, restore, tuple(delete), whole, tuple(refusals))
 
 
+AT_ONCE_MS = 3_600_000
+"""Moves whose records are further apart did not race, whatever the clocks of two machines differ by."""
+
+
 def without_shared(record: UndoRecord, others: Iterable[UndoRecord]) -> tuple[UndoRecord, tuple[str, ...]]:
-    """The record without the partitions in which another move began at the same commit and wrote the same, and the
-    ids of those moves.
+    """The record without the partitions in which another move of about the same time began at the same commit and
+    wrote the same, and the ids of those moves.
 
     Which of the two wrote what stands there cannot be told, and the other one may have told that it moved the group.
     """
@@ -158,6 +162,8 @@ def without_shared(record: UndoRecord, others: Iterable[UndoRecord]) -> tuple[Un
     ids = []
     for other in others:
         if other.id == record.id or other.group != record.group or other.undone_at_ms is not None:
+            continue
+        if abs(other.made_at_ms - record.made_at_ms) > AT_ONCE_MS:
             continue
         both = {
             at

@@ -38,6 +38,7 @@ class Ending(StrEnum):
     CLAIM_OLD = "the claim is too old to be written under"
     RENEWED = "the claim is renewed"
     TOO_LARGE = "the target takes no batch as large as the joined one: they go one by one"
+    MAP_IS_OLD = "another owner has persisted the lane's map meanwhile"
     NOT_IDENTITY = "target offsets cannot go on equal to source offsets: the lane turns mapped"
 
 

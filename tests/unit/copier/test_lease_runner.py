@@ -13,7 +13,7 @@ import pytest
 
 from anabranch.copier.lane.lane import Lane
 from anabranch.copier.leases.runner import LeaseRunner
-from anabranch.copier.planning.lease import Lease, fingerprint
+from anabranch.copier.planning.lease import Lease, PlanBasis, fingerprint
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.security import open_cluster
@@ -99,6 +99,12 @@ class Stage:
         wanted = replace(record.wanted, spec=spec, revision=record.wanted.revision + 1)
         await links.put(replace(record, wanted=wanted))
 
+    async def basis(self) -> PlanBasis:
+        """What a plan of now rests on."""
+        links = Links(self.target_cluster)
+        await links.sync()
+        return PlanBasis.of(links.links[LINK].wanted.spec.filter, links.decisions[LINK])
+
     async def claims(self, partition: int = 0) -> list[Claim]:
         """All claims of a lane."""
         journal = Journal(self.target_cluster)
@@ -178,6 +184,28 @@ def test_a_lane_that_a_filter_left_out_and_took_in_again_is_begun_again(left: bo
     copied, lanes, owners = play(worker)
     assert lanes == 0
     assert (copied, owners) == ((2 * RECORDS + 1, 2) if left else (2 * RECORDS, 1))  # with the marker of the second
+
+
+def test_what_a_plan_rests_on_ends_none_of_its_leases_and_what_came_later_does() -> None:
+    """Of a run's workers one may have read of a decision before the lease that was planned by it, and another not: if
+    that one's lease were over at once, its lanes would wait for the end of the others'."""
+
+    async def worker(stage: Stage) -> list[str]:
+        runner, one, found = stage.runner, stage.lane(), []
+        await runner.begin(replace(stage.lease(1, [one]), basis=await stage.basis()))
+        await stage.until(lambda: stage.copied() == RECORDS)
+        await stage.want(f"{TOPIC}|another")
+        await stage.until(lambda: bool(runner.over))
+        found.append(runner.over)
+        await stage.want(TOPIC)  # planned again by what is wanted now, which this worker has not read
+        await runner.begin(replace(stage.lease(2, [one], stays=[one]), basis=await stage.basis()))
+        await stage.append()
+        await stage.until(lambda: stage.copied() == 2 * RECORDS)
+        found.append(runner.over)
+        await runner.end(1.0)
+        return found
+
+    assert play(worker) == ["the link's filter changed", ""]
 
 
 def test_a_run_that_a_person_stops_gives_its_lanes_back_and_begins_none_again() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from anabranch.copier.leases.wanted import LeaseVerdict, WantedLink, verdict_of_plan
-from anabranch.copier.planning.lease import Lease
+from anabranch.copier.planning.lease import Lease, PlanBasis
 from anabranch.model.link import ClusterRef, LinkSpec, WantedState
 from anabranch.model.plugins import PluginSpec
 
@@ -22,22 +22,24 @@ def wanted(topics: str = "a", revision: int = 1, paused: bool = False, decided: 
     spec = LinkSpec(
         "l", ClusterRef("old", "a"), ClusterRef("new", "b"), filter=PluginSpec("regex", {"include": [topics]})
     )
-    return WantedLink(WantedState(spec, paused, revision), cast(Any, {decided: decided} if decided else {}))
+    found: Any = {decided: decided} if decided else {}
+    return WantedLink(WantedState(spec, paused, revision), found, PlanBasis.of(spec.filter, found))
 
 
 def test_what_is_read_first_ends_no_lease_and_leaves_what_the_filter_leaves_out() -> None:
     """A lease may be older than the link's filter."""
-    assert wanted().ends_lease(None) == ""
+    assert wanted("b", decided=1).ends_lease(None) == "", "one of an old plan is over soon"
     assert wanted().has_new_filter(None)
     assert not wanted().has_changed(None)
 
 
 def test_a_new_filter_and_a_decision_end_a_lease() -> None:
-    """Lanes are planned again for both; a decision is told first."""
-    before = wanted()
-    assert wanted(revision=2).ends_lease(before) == ""
-    assert wanted("b").ends_lease(before) == "the link's filter changed"
-    assert wanted("b", decided=1).ends_lease(before) == "a person decided about a lane"
+    """Lanes are planned again for both; a decision is told first.  What the plan rests on itself is no news."""
+    planned = wanted().basis
+    assert wanted(revision=2).ends_lease(planned) == ""
+    assert wanted("b").ends_lease(planned) == "the link's filter changed"
+    assert wanted("b", decided=1).ends_lease(planned) == "a person decided about a lane"
+    assert wanted("b", decided=1).ends_lease(wanted("b", decided=1).basis) == ""
 
 
 def test_stopped_lanes_are_tried_again_after_a_change_but_for_a_pause() -> None:

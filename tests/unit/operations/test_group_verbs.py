@@ -494,3 +494,23 @@ def test_an_undo_record_of_five_thousand_partitions_fits_and_a_larger_one_moves_
         both.on(both.target, move)
     for name in ("beside", large.group):
         assert both.committed(both.target, name) == {}
+
+
+def test_a_move_of_weeks_ago_keeps_a_failed_one_from_being_undone_no_more(both: Lab) -> None:
+    """The group was put back by other means since: of what is refused in part nothing stays."""
+
+    def move(record: UndoRecord) -> object:
+        async def ask(cluster: Cluster) -> object:
+            return await commits.move(cluster, Positions(cluster), [record])
+
+        return both.on(both.target, ask)
+
+    weeks = 3 * 7 * 86_400_000
+    both.commit(both.target, "again", {TO_A: Commit(1)})
+    old = UndoRecord("20261101-000000-aaaa", "again", True, {TO_A: Commit(1)}, {TO_A: Commit(5)}, weeks, "sync")
+    assert move(old) == {}
+    both.commit(both.target, "again", {TO_A: Commit(1)})
+    wrote = {TO_A: Commit(5), NOWHERE: Commit(1)}
+    new = replace(old, id="20261122-000000-bbbb", former={TO_A: Commit(1), NOWHERE: None}, wrote=wrote)
+    assert list(move(replace(new, made_at_ms=2 * weeks))) == ["again"]  # type: ignore[call-overload]
+    assert both.committed(both.target, "again") == {TO_A: Commit(1)}

@@ -217,7 +217,8 @@ class LeaseRunner:
     def _heed(self, started: float) -> None:
         """Act on what was read, beginning at ``started``."""
         assert self._lease is not None
-        wanted, before = WantedLink.of(self._topics, self._lease.link), self._wanted
+        before = self._wanted
+        wanted = WantedLink.of(self._topics, self._lease.link, before)
         if wanted is None:
             self.gate.shut()
             self._is_deleted = True
@@ -227,7 +228,7 @@ class LeaseRunner:
         self._wanted = wanted
         self._apply(wanted, before)
         verdict = verdict_of_plan(self._topics, self._lease)
-        self.over = verdict.why or wanted.ends_lease(before) or self.over
+        self.over = verdict.why or wanted.ends_lease(self._lease.basis) or self.over
         self.is_final = self.is_final or verdict.is_final
         self._end_superseded()
         if not self.is_final:

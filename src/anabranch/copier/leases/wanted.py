@@ -7,23 +7,29 @@ from dataclasses import dataclass
 from typing import Self
 
 from anabranch.copier.leases.control_topics import ControlTopics
-from anabranch.copier.planning.lease import Lease
+from anabranch.copier.planning.lease import Lease, PlanBasis
 from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.link import WantedState
 
 
 @dataclass(frozen=True, slots=True)
 class WantedLink:
-    """What is wanted of a link, and what people have decided about its lanes."""
+    """What is wanted of a link, and what people have decided about its lanes; ``basis`` is that of both."""
 
     state: WantedState
     decided: Mapping[SourcePartition, LaneDecision]
+    basis: PlanBasis
 
     @classmethod
-    def of(cls, topics: ControlTopics, link: str) -> Self | None:
-        """As it was read last; None where the link was deleted."""
+    def of(cls, topics: ControlTopics, link: str, before: Self | None = None) -> Self | None:
+        """As it was read last, after what was read ``before``; None where the link was deleted."""
         record = topics.links.links.get(link)
-        return None if record is None else cls(record.wanted, dict(topics.links.decisions[link]))
+        if record is None:
+            return None
+        decided, filter_ = dict(topics.links.decisions[link]), record.wanted.spec.filter
+        if before is not None and before.decided == decided and before.state.spec.filter == filter_:
+            return cls(record.wanted, before.decided, before.basis)
+        return cls(record.wanted, decided, PlanBasis.of(filter_, decided))
 
     def has_new_filter(self, before: WantedLink | None) -> bool:
         """Whether lanes may have to be left that were wanted before."""
@@ -33,13 +39,19 @@ class WantedLink:
         """Whether what stopped a lane may have been fixed by whoever changed the link."""
         return before is not None and before.state.revision != self.state.revision and not self.state.paused
 
-    def ends_lease(self, before: WantedLink | None) -> str:
-        """Why lanes must be planned again; empty where they need not."""
-        if before is None:
+    def ends_lease(self, planned: PlanBasis | None) -> str:
+        """Why a lease that was planned on another basis is over; empty where it is not.
+
+        What this worker had read before says nothing of it: of two workers the one that had read of a decision before
+        its lease and the one that had not would hold the other's lanes up.
+        """
+        if planned is None or planned == self.basis:
             return ""
-        if before.decided != self.decided:
-            return "a person decided about a lane"
-        return "the link's filter changed" if self.has_new_filter(before) else ""
+        return (
+            "the link's filter changed"
+            if planned.decisions == self.basis.decisions
+            else "a person decided about a lane"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from anabranch.kafka.offset_at import offset_at
 from anabranch.kafka.partitions import LATEST
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode, LaneProgress
-from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded
 from anabranch.protocol.ownership import Ownership, Persisted, ReportedPosition, TakeoverRequest
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.protocol.tail import GRANT
@@ -86,7 +86,11 @@ class LaneTakeover:
         # Where this attempt fails after its claim, the next one finds its own last: what another persisted may be
         # missing.
         failed.is_stale = True
-        target, ownership = await self._drive(lane, target, request)
+        try:
+            target, ownership = await self._drive(lane, target, request)
+        except LaneStopped:
+            await self._check_map(lane)
+            raise
         # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
         others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, ownership.producer_id)
         if others:
@@ -109,6 +113,16 @@ class LaneTakeover:
             raise OwnershipEnded(lane.key, Ending.DISCONNECTED, None, target.connection.closed.reason)
         lane.begin(ownership, Pipeline(ownership, sole_writer=False), target.connection)
         self._on_taken(lane, target)
+
+    async def _check_map(self, lane: Lane) -> None:
+        """Raise OwnershipEnded where the lane's map was persisted since it was read: another attempt reads it again.
+
+        Until this takeover's claim fenced it, another owner went on: what its batches were held against may be what it
+        has cut since, and no reason for a stop that only a person ends.
+        """
+        await self._ranges.sync()
+        if self._ranges.has_news(lane.assignment.lane):
+            raise OwnershipEnded(lane.key, Ending.MAP_IS_OLD)
 
     async def _check_latest(self, lane: Lane, ownership: Ownership) -> None:
         """Raise OwnershipEnded where another has claimed the lane since: what was read may be persisted by that one,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from_the_start, weigh
+from anabranch.copier.planning.lease import PlanBasis
 from anabranch.copier.planning.pairs import named, not_home, pairs_of, unclaimed
 from anabranch.copier.planning.remembered_topics import RememberedTopics
 from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
@@ -55,6 +56,7 @@ class LanePlan:
     """The lanes of a link, with the bytes that each has to copy, and what stands in the way of others.
 
     ``looked_at_ms`` is before anything was read; ``left_out`` are the topics that the link leaves out on purpose.
+    ``basis`` is None of a plan that is used again since no newer one could be made.
     """
 
     record: LinkRecord
@@ -62,6 +64,7 @@ class LanePlan:
     findings: tuple[Reason, ...]
     looked_at_ms: int
     left_out: tuple[str, ...]
+    basis: PlanBasis | None
 
 
 class Planner:
@@ -97,6 +100,7 @@ class Planner:
         if record is None:
             raise UnknownLinkError(self._link, self._target.name)
         spec = record.wanted.spec
+        decided = dict(self._links.decisions[spec.id])  # as of the record, whatever is read while this is planned
         findings = await self._look_after()
         await self._compare_control_topics(record)
         source, target = await self._source.metadata(None), await self._target.metadata(None)
@@ -153,18 +157,19 @@ class Planner:
             if provided.tombstones_ms is not None:
                 retentions[pair.source.name] = provided.tombstones_ms
             is_compacted = provided.tombstones_ms is not None
-            lanes += lanes_of(spec, pair, provided.target_id, is_compacted, self._links.decisions[spec.id])
+            lanes += lanes_of(spec, pair, provided.target_id, is_compacted, decided)
         await self.progress.sync()
         absent = [topic for topic in known.values() if topic.source not in source.topics]
         if absent:
             begun = self._links.standing(spec.id, self.progress.lanes.of(spec.id))
-            lanes += lanes_of_absent(spec, absent, begun, self._links.decisions[spec.id])
+            lanes += lanes_of_absent(spec, absent, begun, decided)
         lanes = await self._give_way(spec, lanes, known, findings)
         findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:
             lanes = late_from_the_start(spec.id, lanes, self.progress.lanes)
         weighed = await weigh(self._source, lanes, source, self.progress.lanes)
-        return LanePlan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)))
+        basis = PlanBasis.of(spec.filter, decided)
+        return LanePlan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)), basis)
 
     async def status(self) -> LinkStatus | None:
         """The link as it stands now; None where it is stored no more.  Raises ClusterError."""

@@ -121,6 +121,8 @@ class LaneInDoubt:
             )
         else:
             means += "; the target holds nothing after that, so nothing is copied twice"
+        if self.cause is Cause.GAP_RECORDS_LOST:
+            means += "; end every run first, for what one copies meanwhile is not counted here"
         if self.cause is Cause.CLAIMS_LOST:
             means += "; earlier owners cannot be fenced, since their producer ids are forgotten: end every run first"
         return PendingDecision(

@@ -271,6 +271,8 @@ class LinkSnapshot:
         cause = cause_of(lane, has_claims, self._begun_at(lane.lane))
         if cause is None and has_claims and control_topics.GAP_RECORDS in {*self.missing, *self.recreated}:
             cause = Cause.GAP_RECORDS_LOST
+        if cause is None and not has_claims and await self._has_grown(lane):
+            cause = Cause.CLAIMS_LOST
         if cause is not None:
             return (await LaneInDoubt.read(self.source, self.target, lane, cause)).pending_decision(at, self.now_ms)
         if reason is not None and at is not None and any(stop.value in reason for stop in SKIPPABLE):
@@ -287,6 +289,13 @@ class LinkSnapshot:
             # What was under way when the lane stopped, and then failed, was never copied.
             return self._truncated(filled, lane, min(lane.stop_offset, lane.position), first)
         return None
+
+    async def _has_grown(self, lane: LaneProgress) -> bool:
+        """Whether claims were lost, and the target holds more than when a lane that had copied nothing reported that:
+        its worker may have ended before it reported again."""
+        if control_topics.CLAIMS not in {*self.missing, *self.recreated}:
+            return False
+        return await offset_at(self.target, lane.target, LATEST) > lane.target_end
 
     def _begun_at(self, lane: LaneKey) -> int:
         decided = self.links.decisions[lane.link].get(SourcePartition(lane.topic_id, lane.partition))

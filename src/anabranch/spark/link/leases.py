@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning.balance import balance
@@ -48,7 +49,7 @@ class LeasePlanner:
         used = [lanes for lanes in spread if lanes] or [[]]
         homes = self._homes(used)
         return [
-            Lease(self._job.link, self._job.run, batch, slot, len(used), seconds, tuple(lanes), homes)
+            Lease(self._job.link, self._job.run, batch, slot, len(used), seconds, tuple(lanes), homes, plan.basis)
             for slot, lanes in enumerate(used)
         ]
 
@@ -98,7 +99,7 @@ class LeasePlanner:
         except AnabranchError as unpersisted:
             if not passing(unpersisted):
                 raise
-        return last, seconds
+        return replace(last, basis=None), seconds
 
     async def _file(self, plan: LanePlan, batch: int, findings: tuple[Reason, ...]) -> None:
         """File what leases are made of now, but where these are over already."""

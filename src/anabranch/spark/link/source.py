@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.planning import assignments
-from anabranch.copier.planning.lease import Lease
+from anabranch.copier.planning.lease import Lease, PlanBasis
 from anabranch.copier.worker import Worker
 from anabranch.model.clock import now_ms
 from anabranch.spark.link.leases import LeasePlanner
@@ -72,7 +72,7 @@ class LeasePartition(InputPartition):  # type: ignore[misc]  # pyspark is not fo
         lease = self.lease
         lanes = tuple(assignments.encode(lane) for lane in lease.lanes)
         fields = (lease.link, lease.run, lease.batch, lease.slot, lease.slots, lease.seconds, lanes)
-        return _partition, (*fields, dict(lease.homes))
+        return _partition, (*fields, dict(lease.homes), lease.basis)
 
 
 def _partition(
@@ -84,9 +84,10 @@ def _partition(
     seconds: float,
     lanes: tuple[str, ...],
     homes: dict[str, str],
+    basis: PlanBasis | None,
 ) -> LeasePartition:
     decoded = tuple(assignments.decode(lane) for lane in lanes)
-    return LeasePartition(Lease(link, run, batch, slot, slots, seconds, decoded, homes))
+    return LeasePartition(Lease(link, run, batch, slot, slots, seconds, decoded, homes, basis))
 
 
 class LeaseReader(DataSourceStreamReader):  # type: ignore[misc]  # pyspark is not followed

@@ -5,6 +5,7 @@ import { Action } from "../../plans/Action";
 export function LinkActions({ target, answer }: { target: string; answer: Schemas["LinkAnswer"] }) {
   const { summary } = answer;
   const link = summary.id;
+  const findings = [...answer.findings, ...(answer.plan?.findings ?? [])];
   const body = { target, link };
   return (
     <>
@@ -18,7 +19,7 @@ export function LinkActions({ target, answer }: { target: string; answer: Schema
           Pause
         </Action>
       )}
-      {summary.stopped > 0 ? (
+      {summary.stopped > 0 || findings.some((one) => one.fix.includes("link accept")) ? (
         <Action verb="links.accept" body={body} title={`Accept what is lost, and let lanes of ${link} go on`}>
           Accept
         </Action>
