@@ -250,3 +250,17 @@ def test_while_a_control_topic_is_gone_nothing_is_copied(topic: str) -> None:
         assert link.grown(at + HOLD_SECONDS + 1.0, link.now) == 0
         assert link.end_of("source") > link.end_of("target") + 50
         run.kill()
+
+
+@pytest.mark.parametrize("made_again", [True, False])
+@pytest.mark.parametrize("topic", [topics.LINKS, topics.PROGRESS, topics.CLAIMS, topics.RUNS, topics.GAP_RECORDS])
+def test_a_control_topic_that_is_lost_while_a_run_copies_ends_it_soon(topic: str, made_again: bool) -> None:
+    """Also one that is read by takeovers alone, on a lane without gaps, in the midst of a long lease."""
+    with watched(5, ModePolicy.AUTO, LoadTopic(TOPIC, 1, old=False), 0.1) as link:
+        run = link.run(lease_seconds=300.0)
+        link.until(lambda: link.end_of("target") > 50, 100.0)
+        began = link.now
+        link.lose(topic, made_again=made_again)
+        link.until(lambda: bool(run.exits) or not run.is_alive, 60.0)
+        assert link.now - began < (10.0 if made_again else 40.0)
+        assert "was deleted" in run.exits[-1]

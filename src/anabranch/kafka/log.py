@@ -130,6 +130,7 @@ class KeyedLog:
         self._partition = partition
         self._leader: tuple[uuid.UUID, int, int] | None = None
         self._read: _Read | None = None
+        self._looked_at: uuid.UUID | None = None
         self._checked_at = 0.0
         self._absence = Absence()
         self._folding = asyncio.Lock()
@@ -208,6 +209,18 @@ class KeyedLog:
                 self._leader = None
                 raise
 
+    async def check(self) -> None:
+        """Look, every ``CHECK_S`` seconds at most, whether the log is the one that was read, or was first looked at.
+
+        Raises LogChangedError, LogShrunkError, ClusterError.
+        """
+        async with self._folding:
+            try:
+                await self._open_checked()
+            except ClusterError:
+                self._leader = None
+                raise
+
     async def _read_on(self, take: Callable[[LogEntry], None]) -> None:
         topic_id, connection, epoch = await self._open_checked()
         read = self._read
@@ -240,22 +253,12 @@ class KeyedLog:
         """``_open``; raises LogShrunkError, LogChangedError where the log lost what was read of it."""
         read = self._read
         if read is None or self.position < 0:
-            return await self._open()
+            return await self._open_unread()
         # An append may have found another leader meanwhile.
         is_known = self._leader is not None and self._leader[2] == read.epoch
         if is_known and time.monotonic() - self._checked_at < CHECK_S:
             return await self._open()
-        self._leader = None
-        try:
-            topic_id, connection, epoch = await self._open()
-        except UnknownTopicError as error:
-            if self._absence.lasts(error.by_all):
-                raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
-            raise
-        except ClusterError:
-            self._absence.end()
-            raise
-        self._absence.end()
+        topic_id, connection, epoch = await self._open_again()
         if epoch != read.epoch:
             code, _, kept = await epoch_end(connection, self.topic, self._partition, read.written, epoch)
             self._check(code)
@@ -267,6 +270,34 @@ class KeyedLog:
             raise LogChangedError(self._cluster.name, self.topic, what)
         self._checked_at = time.monotonic()
         return topic_id, connection, epoch
+
+    async def _open_unread(self) -> tuple[uuid.UUID, Connection, int]:
+        """``_open`` of a log of which nothing was read; raises LogChangedError where it is another one now."""
+        if self._looked_at is None:
+            found = await self._open()
+        elif time.monotonic() - self._checked_at < CHECK_S:
+            return await self._open()
+        else:
+            found = await self._open_again()
+            if found[0] != self._looked_at:
+                raise LogChangedError(self._cluster.name, self.topic, "was deleted and made again")
+        self._looked_at, self._checked_at = found[0], time.monotonic()
+        return found
+
+    async def _open_again(self) -> tuple[uuid.UUID, Connection, int]:
+        """``_open``, with the leader looked for; raises LogChangedError where there is none for long."""
+        self._leader = None
+        try:
+            found = await self._open()
+        except UnknownTopicError as error:
+            if self._absence.lasts(error.by_all):
+                raise LogChangedError(self._cluster.name, self.topic, "was deleted") from error
+            raise
+        except ClusterError:
+            self._absence.end()
+            raise
+        self._absence.end()
+        return found
 
     async def _offset(self, connection: Connection, at: int, epoch: int) -> int:
         answer = await list_offset(connection, self.topic, self._partition, at, epoch=epoch)

@@ -42,3 +42,6 @@ class ControlWatch:
             await self._topics.progress.sync()
             await self._topics.journal.read()
             self._on_read(started)
+            # Read by takeovers and where gaps are written, which may be never while a lease lasts.
+            await self._topics.gap_records.check()
+            await self._topics.runs.check()

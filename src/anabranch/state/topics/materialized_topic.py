@@ -28,6 +28,10 @@ class MaterializedTopic:
     def _take(self, entry: LogEntry) -> None:
         raise NotImplementedError
 
+    async def check(self) -> None:
+        """Look from time to time whether the topic still is there, where it is seldom read; raises ClusterError."""
+        await self._log.check()
+
     async def _sync(self) -> None:
         """Fold in everything that was in the topic when this was called; raises ClusterError."""
         asked = self._reads
