@@ -72,7 +72,9 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         assert (lane["source"], lane["position"], lane["mode"]) == (f"{topic}-1", 60, "identity")
         assert served.ask("GET", f"{where}/lanes/{topic}-7").json["title"] == "no lane"
         did(served, "links/set", {**on_link, "sync_groups": ["billing.*"], "sync_interval": "30s"})
-        until(lambda: (served.get(where)["record"]["wanted"]["spec"]["groups"] or {}).get("include") == ["billing.*"])
+        until(
+            lambda: (served.get(where)["record"]["wanted"]["spec"].get("groups") or {}).get("include") == ["billing.*"]
+        )
         did(served, "links/set", {**on_link, "sync_groups": ["none"]})
         until(lambda: served.get(where)["record"]["wanted"]["spec"].get("groups") is None)
         assert did(served, "links/stop", on_link)["ended"]
@@ -92,7 +94,16 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         assert (outside.status, outside.json["title"]) == (403, "path not open")
         did(served, "links/create", adopted)
         until(lambda: served.ask("GET", where).status == 200)
-        answers = served.ask(
-            "POST", f"{where}/translate", {"questions": [{"topic": topic, "partition": 0, "offset": 99}]}
-        ).json["answers"]
-        assert [(one["kind"], one["answer"]) for one in answers] == [("exact", 99)], "by the maps that were adopted"
+        produce(old, topic, numbered(5, first=100), batch=5)
+        did(served, "links/run", on_link)
+        last = {"questions": [{"topic": topic, "partition": 0, "offset": offset} for offset in (99, 104)]}
+        until(lambda: [one["kind"] for one in _answers(served, where, last)] == ["exact", "exact"])
+        assert [one["answer"] for one in _answers(served, where, last)] == [99, 104], "by adopted maps, then by its own"
+        assert did(served, "links/stop", on_link)["ended"]
+        until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
+
+
+def _answers(served: Served, where: str, questions: object) -> list[Any]:
+    """Translations; none before the link has begun."""
+    told = served.ask("POST", f"{where}/translate", questions)
+    return list(told.json["answers"]) if told.status == 200 else []
