@@ -24,7 +24,7 @@ from anabranch.service.errors import WrongHostError
 from anabranch.service.instance import Instance
 from anabranch.service.pages import PagesRoute
 from anabranch.service.problems import Problem
-from anabranch.service.routes import (
+from anabranch.service.rest import (
     accounts,
     checkpoints,
     clusters,

@@ -24,7 +24,7 @@ from anabranch.service.answers import (
 )
 from anabranch.service.board import SeenCluster, SeenLink, trend
 from anabranch.service.instance import Instance
-from anabranch.service.routes.clusters import Target, cluster_answer
+from anabranch.service.rest.clusters import Target, cluster_answer
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.runs import Run
 

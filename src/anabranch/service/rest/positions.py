@@ -18,8 +18,8 @@ from anabranch.operations.offsets import ranges as ranges_of
 from anabranch.operations.offsets import translate as translating
 from anabranch.operations.verify import show as verification
 from anabranch.service.answers import VerificationAnswer, answered
-from anabranch.service.routes.clusters import Target
-from anabranch.service.routes.links import Link
+from anabranch.service.rest.clusters import Target
+from anabranch.service.rest.links import Link
 from anabranch.service.verb import Name, Offset
 from anabranch.service.verb import Request as Body
 from anabranch.service.web import AsViewer, Here, answer, body_of, expects

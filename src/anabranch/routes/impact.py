@@ -1,0 +1,139 @@
+"""What a change of the route table does to the clients that are registered.
+
+Invariants
+    R6  a client is named in an impact if and only if it would have to change something, or would be refused.
+    R7  a change after which the live consumers of one group would be on two clusters is refused, with their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from anabranch.errors import RefusedError
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.routing import Client, ClientRole, Route, RouteQuery
+
+Router = Callable[[RouteQuery], Route]
+"""Where a query is led; raises RefusedError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMove:
+    """A client that a change moves; ``before`` or ``after`` is None where it is refused, ``why`` says why."""
+
+    client: Client
+    before: Route | None
+    after: Route | None
+    why: str = ""
+
+    @property
+    def changes_cluster(self) -> bool:
+        """Whether it is led to another cluster, so that its position there matters."""
+        return self.before is not None and self.after is not None and self.before.cluster != self.after.cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """The clients that move, and what forbids it or is worth a look; ``staying`` counts all others."""
+
+    moves: tuple[ClientMove, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    staying: int = 0
+    groups: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
+    """Groups that move: from which cluster to which."""
+
+    @property
+    def forbids(self) -> tuple[Reason, ...]:
+        """The reasons because of which it is not done."""
+        return tuple(reason for reason in self.reasons if reason.severity is Severity.ERROR)
+
+
+def impact(before: Router, after: Router, clients: Sequence[Client]) -> Impact:
+    """What changes for clients when one table takes the place of another."""
+    moves: list[ClientMove] = []
+    leads: dict[str, tuple[Route | None, Route | None]] = {}
+    for client in clients:
+        former, _ = _asked(before, client.query)
+        later, why = _asked(after, client.query)
+        leads[client.id] = (former, later)
+        if later is None or former is None or not former.leads_as(later):
+            moves.append(ClientMove(client, former, later, why))
+    refused = [
+        Reason.found(Severity.ERROR, f"{move.client.words} would be refused: {move.why}", "correct the rules")
+        for move in moves
+        if move.after is None and move.before is not None
+    ]
+    return Impact(
+        tuple(moves),
+        (*refused, *_splits(clients, leads), *_parted(clients, leads)),
+        len(clients) - len(moves),
+        _groups(moves),
+    )
+
+
+def _asked(router: Router, query: RouteQuery) -> tuple[Route | None, str]:
+    try:
+        return router(query), ""
+    except RefusedError as error:
+        return None, error.message
+
+
+def _splits(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, Route | None]]) -> list[Reason]:
+    """Groups of which a part would be on another cluster than the rest."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for client in clients:
+        later = leads[client.id][1]
+        if client.query.role is ClientRole.CONSUMER and client.query.group and later is not None:
+            found.setdefault(client.query.group, {}).setdefault(later.cluster, []).append(client.words)
+    return [
+        Reason.found(
+            Severity.ERROR,
+            f"group {group} would be split: "
+            + "; ".join(f"{len(names)} on {cluster} ({_few(names)})" for cluster, names in sorted(where.items())),
+            "have the rule match the whole group",
+        )
+        for group, where in sorted(found.items())
+        if len(where) > 1
+    ]
+
+
+def _parted(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, Route | None]]) -> list[Reason]:
+    """Topics whose producers leave a cluster on which consumers of theirs stay, and did read them there."""
+    writers: dict[tuple[str, str], str] = {}
+    for client in clients:
+        former, later = leads[client.id]
+        moved = former is not None and later is not None and former.cluster != later.cluster
+        if client.query.role is ClientRole.PRODUCER and moved and former is not None and later is not None:
+            writers.update(
+                {(former.cluster, former.topics.get(one, one)): later.cluster for one in client.query.topics}
+            )
+    reasons = []
+    for client in clients:
+        later = leads[client.id][1]
+        if client.query.role is not ClientRole.CONSUMER or later is None:
+            continue
+        for topic in client.query.topics:
+            went = writers.get((later.cluster, later.topics.get(topic, topic)))
+            if went is not None:
+                reasons.append(
+                    Reason.found(
+                        Severity.WARNING,
+                        f"{client.words} stays on {later.cluster}, and producers of {topic} go to {went}: it reads "
+                        "their records only where a link copies them back",
+                        f"move group {client.query.group} too, or run a link {went} -> {later.cluster}",
+                    )
+                )
+    return reasons
+
+
+def _groups(moves: Iterable[ClientMove]) -> dict[str, tuple[str, str]]:
+    return {
+        move.client.query.group: (move.before.cluster, move.after.cluster)
+        for move in moves
+        if move.client.query.group and move.changes_cluster and move.before is not None and move.after is not None
+    }
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,113 @@
+"""What a change of the table does to registered clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
+from anabranch.routes.impact import Impact, impact
+from anabranch.routes.routing import router
+from anabranch.routes.table import RouteTable
+from tests.chance import examples
+from tests.unit.routes.test_resolving import CONTEXTS, rule, table
+
+pytestmark = pytest.mark.unit
+FACTS = ClientFacts("shop", "host-1", "10.0.0.1", 42, "0.1")
+
+
+def client(name: str, role: ClientRole, topics: tuple[str, ...] = ("orders",), group: str = "", **more: Any) -> Client:
+    """A registered client."""
+    return Client(name, FACTS, RouteQuery("orders", role, topics, group, name, more), 0, 0, 1)
+
+
+def change(before: RouteTable, after: RouteTable, clients: Sequence[Client]) -> Impact:
+    """What changes."""
+    return impact(router(before, 1, CONTEXTS), router(after, 2, CONTEXTS), clients)
+
+
+READERS = [client(f"c{number}", ClientRole.CONSUMER, group="g") for number in range(3)]
+WRITER = client("p", ClientRole.PRODUCER)
+
+
+def test_whom_a_change_moves_is_told_by_name() -> None:
+    """And who stays is counted."""
+    found = change(table(), table(None, rule("r", "new", group="g")), [*READERS, WRITER])
+    assert [move.client.id for move in found.moves] == ["c0", "c1", "c2"]
+    assert all(move.changes_cluster for move in found.moves)
+    assert (found.staying, dict(found.groups), found.forbids) == (1, {"g": ("old", "new")}, ())
+
+
+def test_a_group_is_never_split() -> None:
+    """Part of it on another cluster would read its partitions twice and others never."""
+    found = change(table(), table(None, rule("r", "new", client_id="c1")), READERS)
+    assert [reason.what for reason in found.forbids] == [
+        "group g would be split: 1 on new (consumer c1 (host-1, pid 42)); "
+        "2 on old (consumer c0 (host-1, pid 42), consumer c2 (host-1, pid 42))"
+    ]
+
+
+def test_whoever_would_be_refused_forbids_the_change() -> None:
+    """With the reason; who was refused before does not."""
+    both = client("both", ClientRole.CONSUMER, ("orders", "payments"), "h")
+    after = table(None, rule("pay", "new", topic="pay*"))
+    found = change(table(), after, [both])
+    assert "consumer both (host-1, pid 42) would be refused: topic 'orders' leads to" in found.forbids[0].what
+    assert not change(after, table(None, rule("pay", "a1", topic="pay*")), [both]).forbids
+
+
+def test_readers_that_are_left_behind_are_named() -> None:
+    """Producers go, and a consumer of their topic stays: it would see no more of them without a link back."""
+    found = change(table(), table(None, rule("r", "new", role="producer")), [*READERS[:1], WRITER])
+    assert not found.forbids
+    assert "c0 (host-1, pid 42) stays on old, and producers of orders go to new" in found.reasons[0].what
+
+
+def test_other_names_and_addresses_move_a_client_too() -> None:
+    """Though it stays on its cluster, it has to begin again."""
+    renamed = change(table(), table({"orders": {"cluster": "old", "topics": "v2.{topic}"}}), [WRITER])
+    moved = change(table(), table(clusters={"old": {"bootstrap": ["other:9092"]}}), [WRITER])
+    for found in (renamed, moved):
+        assert [(move.client.id, move.changes_cluster) for move in found.moves] == [("p", False)]
+
+
+_RULES = st.lists(
+    st.tuples(st.sampled_from(["old", "new"]), st.sampled_from(["g", "h", "*"]), st.sampled_from(["c0", "c*", ""])),
+    max_size=3,
+)
+_CLIENTS = st.lists(st.tuples(st.sampled_from(list(ClientRole)), st.sampled_from(["g", "h"])), min_size=1, max_size=6)
+
+
+@examples(800)
+@given(_RULES, _RULES, _CLIENTS)
+def test_an_impact_names_those_who_have_to_change_and_forbids_every_split(
+    before: list[tuple[str, str, str]], after: list[tuple[str, str, str]], who: list[tuple[ClientRole, str]]
+) -> None:
+    """R6 and R7."""
+
+    def made(rules: list[tuple[str, str, str]]) -> RouteTable:
+        return table(
+            None,
+            *(
+                rule(f"r{number}", cluster, number, **({"group": group} if not own else {"client_id": own}))
+                for number, (cluster, group, own) in enumerate(rules)
+            ),
+        )
+
+    clients = [
+        client(f"c{number}", role, group=group if role is ClientRole.CONSUMER else "")
+        for number, (role, group) in enumerate(who)
+    ]
+    one, other = made(before), made(after)
+    found = change(one, other, clients)
+    moved = {move.client.id for move in found.moves}
+    lead = {at.id: router(other, 2, CONTEXTS)(at.query).cluster for at in clients}
+    for at in clients:
+        assert (at.id in moved) == (router(one, 1, CONTEXTS)(at.query).cluster != lead[at.id])
+    split = {group for group in ("g", "h") if len({lead[at.id] for at in clients if at.query.group == group}) > 1}
+    assert bool(found.forbids) == bool(split)
+    assert found.staying == len(clients) - len(moved)
