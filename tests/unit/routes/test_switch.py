@@ -1,4 +1,4 @@
-"""The decisions of a switch: asked by the journal alone, killed after every step, beside clients that do as they like."""
+"""The decisions of a switch: by the journal alone, killed after each step, beside clients that do as they like."""
 
 from __future__ import annotations
 
