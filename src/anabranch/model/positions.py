@@ -10,13 +10,14 @@ from anabranch.model.topics import TopicPartition
 
 
 class AnswerKind(StrEnum):
-    """``exact`` is an answer; all others are refusals, each with its reason.
+    """``exact`` is an answer, and ``approximate`` one of MirrorMaker 2; all others are refusals, with their reasons.
 
     ``before`` anything that was copied; ``after`` all that was copied by now; ``unmapped``: a record that has no
     counterpart; ``unknown``: no lane copies the partition, or its map is in doubt.
     """
 
     EXACT = "exact"
+    APPROXIMATE = "approximate"
     BEFORE = "before"
     AFTER = "after"
     UNMAPPED = "unmapped"
@@ -36,8 +37,10 @@ class Answered:
     """What is known of one offset.
 
     ``to`` is the partition on the other side, None where no lane leads there; ``answer`` the offset there, None unless
-    the kind is exact.  ``why`` is the reason of a refusal, and of an exact answer for an offset that holds no copied
-    record itself.  ``below`` and ``above`` are the nearest offsets with an answer, where a refusal has them.
+    the kind is exact or approximate.  ``why`` is the reason of a refusal, and of an exact answer for an offset that
+    holds no copied record itself.  ``below`` and ``above`` are the nearest offsets with an answer, where a refusal has
+    them.  ``most_again`` is of an approximate answer: a reader that goes on there skips no record, and sees at most so
+    many offsets again; None where nothing tells.
     """
 
     partition: TopicPartition
@@ -48,11 +51,15 @@ class Answered:
     why: str = ""
     below: OffsetPair | None = None
     above: OffsetPair | None = None
+    most_again: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """Answers of one link, in the order of the questions; ``cluster`` is the context of the side that is told."""
+    """Answers in the order of the questions; ``cluster`` is the context of the side that is told.
+
+    ``link`` is the link that knows, or MirrorMaker 2's flow as ``SOURCE->TARGET``.
+    """
 
     link: str
     cluster: str
@@ -67,7 +74,9 @@ class Translation:
     def offsets(self) -> dict[TopicPartition, int]:
         """The exact answers by partition."""
         return {
-            answer.to: answer.answer for answer in self.answers if answer.to is not None and answer.answer is not None
+            answer.to: answer.answer
+            for answer in self.answers
+            if answer.to is not None and answer.answer is not None and answer.kind is AnswerKind.EXACT
         }
 
 

@@ -22,8 +22,11 @@ from anabranch.mirrormaker.wire import (
     encode_heartbeat,
     encode_sync,
 )
+from anabranch.model.positions import AnswerKind, Translation
+from anabranch.model.topics import TopicPartition as Partition
 from anabranch.operations.mirrormaker.flow import read_flow
 from anabranch.operations.mirrormaker.report import judge
+from anabranch.operations.mirrormaker.translate import translate
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.state.topics.mirrormaker import publish
 from qa.brokers import STEADY, create_topics, existing, log_ends
@@ -179,6 +182,7 @@ def test_the_restated_store_answers_what_mirror_maker_answers(
             if row.group in answered:
                 assert row.exact is None and row.least == 0 and row.most is not None
                 assert wanted[row.group] - answered[row.group] <= row.most
+        assert_translated(old, new, answered)
         mirror.stop()
         asyncio.run(correct(new, list(rows.values())))
         client = answers(new, "old", sorted(wanted))
@@ -189,6 +193,30 @@ async def judged(old: SandboxCluster, new: SandboxCluster, look: int = 500) -> M
     """Our report on the flow between two clusters."""
     async with connect(old) as source, connect(new) as target:
         return await judge(source, target, await read_flow(source, target), look=look)
+
+
+def assert_translated(old: SandboxCluster, new: SandboxCluster, answered: dict[str, int]) -> None:
+    """Single offsets get the same answers as groups: exact by the records, else MirrorMaker's with a true bound."""
+    questions = [(Partition(TOPIC, 0), position) for position in POSITIONS]
+
+    async def asked(look: int) -> Translation:
+        async with connect(old) as source, connect(new) as target:
+            return await translate(source, target, [*questions, (Partition("nothing", 0), 5)], look=look)
+
+    by_records, by_syncs = asyncio.run(asked(500)), asyncio.run(asked(0))
+    assert (by_records.link, by_records.refused) == ("old->new", 1)
+    assert by_records.offsets == {Partition("old.flights", 0): exact(POSITIONS[-1])}
+    for one, other in zip(by_records.answers[:-1], by_syncs.answers[:-1], strict=True):
+        assert (one.kind, one.answer) == (AnswerKind.EXACT, exact(one.offset))
+        stored = answered.get(f"group-{one.offset}")
+        assert other.answer == stored
+        if stored is None:
+            assert other.kind is AnswerKind.BEFORE
+        else:
+            assert other.kind is AnswerKind.APPROXIMATE
+            assert other.most_again is not None
+            assert 0 <= exact(one.offset) - stored <= other.most_again
+    assert {found.answers[-1].kind for found in (by_records, by_syncs)} == {AnswerKind.UNKNOWN}
 
 
 async def correct(new: SandboxCluster, rows: list[JudgedPosition]) -> None:

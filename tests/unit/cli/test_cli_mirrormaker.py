@@ -15,12 +15,14 @@ from typer.testing import CliRunner
 
 from anabranch.cli.main import app
 from anabranch.cli.mirrormaker import tables
+from anabranch.cli.offsets.translate import NotAllExactError
 from anabranch.errors import InvalidFieldError
 from anabranch.mirrormaker.report import Evidence, JudgedPosition, MirrorReport
 from anabranch.mirrormaker.wire import MirrorCheckpoint
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Commit
 from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.positions import Answered, AnswerKind, Translation
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.mirrormaker.publish import LeftOut, Published, PublishPlan, checkpoints
 from anabranch.state.maps.reading import LinkMaps
@@ -160,3 +162,36 @@ def test_a_bound_that_nobody_knows_is_not_counted_as_nothing() -> None:
     row = JudgedPosition("blind", AT, COPY, 700, 700, 650, None, None, Evidence.NONE, 0, None)
     lines = text_of(tables.report(MirrorReport("old", "new", 0, None, (row,)))).splitlines()
     assert "not known" in lines[2] and "it is not known for 1 positions" in lines[3]
+
+
+def test_what_is_approximate_says_by_how_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_clusters: list[str]
+) -> None:
+    """The same table as a link's translations, and the exit code of answers that are not all exact."""
+    asked: list[Any] = []
+
+    async def translate(
+        source: ClusterContext, target: ClusterContext, questions: Any, *aliases: Any, **more: Any
+    ) -> Any:
+        asked.append((source.name, target.name, questions, aliases, more))
+        kinds = [
+            Answered(AT, 5, AnswerKind.EXACT, COPY, 4, "by the records around it"),
+            Answered(AT, 900, AnswerKind.APPROXIMATE, COPY, 640, "by a sync", most_again=1260),
+            Answered(AT, 901, AnswerKind.APPROXIMATE, COPY, 640, "by a sync"),
+        ]
+        return Translation("old->new", "new", tuple(kinds))
+
+    monkeypatch.setattr("anabranch.operations.mirrormaker.translate.translate", translate)
+    file = tmp_path / "contexts.yaml"
+    clusters = "".join(f"  {name}:\n    bootstrap: ['127.0.0.1:1']\n" for name in ("old", "new"))
+    file.write_text(f"version: 1\ncontexts:\n{clusters}")
+    words = ["flights-0:5", "flights-0:900", "flights-0:901", "--source", "old", "--target", "new"]
+    monkeypatch.setenv("COLUMNS", "200")
+    done = CliRunner().invoke(app, ["--contexts", str(file), "mm2", "translate", *words, "--look", "0"])
+    assert isinstance(done.exception, NotAllExactError)
+    assert (done.exception.exit_code, done.exception.refused) == (6, 2)
+    lines = done.output.splitlines()
+    assert "exact" in lines[1]
+    assert "approximate" in lines[2] and "at most 1,260 offsets are read again" in lines[2]
+    assert "an unknown number of offsets are read again" in lines[3]
+    assert asked == [("old", "new", [(AT, 5), (AT, 900), (AT, 901)], (None, None), {"separator": ".", "look": 0})]

@@ -1,4 +1,4 @@
-"""What both verbs take."""
+"""What several verbs take."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ from typing import Annotated
 
 import typer
 
+from anabranch.cli.completing import context_names
+
+MirroredOption = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        "-s",
+        help="Context of the cluster that MirrorMaker copies.",
+        autocompletion=context_names,
+        show_default=False,
+    ),
+]
+TargetAliasOption = Annotated[
+    str | None,
+    typer.Option("--target-alias", help="The target's alias in MirrorMaker's properties.", show_default=False),
+]
+LookOption = Annotated[int, typer.Option("--look", min=0, help="Look up so many positions in the logs' records.")]
 SourceAliasOption = Annotated[
     str | None,
     typer.Option("--source-alias", help="The source's alias in MirrorMaker's properties.", show_default=False),

@@ -6,10 +6,16 @@ from typing import Annotated
 
 import typer
 
-from anabranch.cli.completing import context_names, link_ids
+from anabranch.cli.completing import link_ids
 from anabranch.cli.located import contexts
 from anabranch.cli.mirrormaker import tables
-from anabranch.cli.mirrormaker.options import SeparatorOption, SourceAliasOption
+from anabranch.cli.mirrormaker.options import (
+    LookOption,
+    MirroredOption,
+    SeparatorOption,
+    SourceAliasOption,
+    TargetAliasOption,
+)
 from anabranch.cli.options import TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, on_target, run
@@ -18,22 +24,10 @@ from anabranch.mirrormaker.names import SEPARATOR
 
 def report(
     ctx: typer.Context,
-    source_name: Annotated[
-        str,
-        typer.Option(
-            "--source",
-            "-s",
-            help="Context of the cluster that MirrorMaker copies.",
-            autocompletion=context_names,
-            show_default=False,
-        ),
-    ],
+    source_name: MirroredOption,
     target_name: TargetOption = None,
     source_alias: SourceAliasOption = None,
-    target_alias: Annotated[
-        str | None,
-        typer.Option("--target-alias", help="The target's alias in MirrorMaker's properties.", show_default=False),
-    ] = None,
+    target_alias: TargetAliasOption = None,
     separator: SeparatorOption = SEPARATOR,
     link: Annotated[
         str | None,
@@ -41,7 +35,7 @@ def report(
             "--link", help="Show this link's exact positions beside them.", autocompletion=link_ids, show_default=False
         ),
     ] = None,
-    look: Annotated[int, typer.Option("--look", min=0, help="Look up so many positions in the logs' records.")] = 500,
+    look: LookOption = 500,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Compare MirrorMaker 2's answer for each group and partition with the exact one; nothing is changed.

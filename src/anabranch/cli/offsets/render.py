@@ -14,6 +14,7 @@ from anabranch.model.positions import Answered, AnswerKind, LaneRanges, OffsetPa
 
 _STYLE: Mapping[AnswerKind, str] = {
     AnswerKind.EXACT: "green",
+    AnswerKind.APPROXIMATE: "yellow",
     AnswerKind.BEFORE: "yellow",
     AnswerKind.AFTER: "yellow",
     AnswerKind.UNMAPPED: "yellow",
@@ -92,6 +93,9 @@ def ranges(found: Sequence[LaneRanges], limit: int) -> RenderableType:
 
 
 def _why(one: Answered) -> str:
+    if one.kind is AnswerKind.APPROXIMATE:
+        again = "an unknown number of" if one.most_again is None else f"at most {count(one.most_again)}"
+        return f"{one.why}: {again} offsets are read again"
     near = [
         f"{name} {count(pair.asked)} is {count(pair.answer)} there"
         for name, pair in (("below:", one.below), ("above:", one.above))

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["publish", "report"]
+__all__ = ["publish", "report", "translate"]
 __getattr__ = modules(__name__, __all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -57,6 +57,11 @@ class Flow:
         original = topic.removeprefix(self.source_alias + self.separator)
         known = {partition.topic for partition in self.syncs}
         return topic if original not in known and topic in known else original
+
+    def copy_of(self, partition: TopicPartition, topics: Collection[str]) -> TopicPartition:
+        """What a source partition is called on the target, which has ``topics``."""
+        prefixed = f"{self.source_alias}{self.separator}{partition.topic}"
+        return TopicPartition(prefixed if prefixed in topics else partition.topic, partition.partition)
 
 
 async def read_flow(

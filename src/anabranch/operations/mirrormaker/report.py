@@ -59,7 +59,7 @@ async def judge(
     topics = (await target.metadata(None)).topics
     rows = [_answer(flow, row, maps) for row in _positions(flow, commits, topics)]
     rows.sort(key=lambda row: (row.group, row.source))
-    judge = _Judge(source, target, flow, look)
+    judge = Judge(source, target, flow, look)
     judged = list(await asyncio.gather(*(judge.row(row) for row in rows)))
     if judge.passed_over:
         notes.append(f"{judge.passed_over:,} positions have bounds only: {look:,} were looked up in the logs")
@@ -78,7 +78,7 @@ def _positions(
         origin = TopicPartition(flow.source_of(one.partition.topic), one.partition.partition)
         checkpoints[one.group, origin] = one
         copied.add(origin.topic)
-    known = set(topics)
+    known = frozenset(topics)
     for group, positions in commits.items():
         for at, commit in positions.items():
             if at.topic not in copied:
@@ -87,9 +87,7 @@ def _positions(
             if found is not None:
                 yield JudgedPosition(group, at, found.partition, commit.offset, found.upstream, found.downstream)
                 continue
-            prefixed = f"{flow.source_alias}{flow.separator}{at.topic}"
-            name = prefixed if prefixed in known else at.topic
-            yield JudgedPosition(group, at, TopicPartition(name, at.partition), commit.offset, note="no checkpoint")
+            yield JudgedPosition(group, at, flow.copy_of(at, known), commit.offset, note="no checkpoint")
 
 
 def _answer(flow: Flow, row: JudgedPosition, maps: LinkMaps | None) -> JudgedPosition:
@@ -109,7 +107,7 @@ def _answer(flow: Flow, row: JudgedPosition, maps: LinkMaps | None) -> JudgedPos
     return replace(row, stored=stored, ours=ours, exact=exact, evidence=evidence, note=note)
 
 
-class _Judge:
+class Judge:
     """Looks up positions in the two logs, each once, a bounded number of them."""
 
     def __init__(self, source: Cluster, target: Cluster, flow: Flow, look: int) -> None:
@@ -120,22 +118,28 @@ class _Judge:
         self._snapshots: dict[tuple[str, TopicPartition], asyncio.Task[PartitionSnapshot]] = {}
         self._at_once = asyncio.Semaphore(_AT_ONCE)
 
+    async def exact(self, row: JudgedPosition) -> int | None:
+        """Where the position is in the copy, by the records around it; None where they do not tell, or too many were
+        looked up.  Raises ClusterError.
+        """
+        key = (row.source, row.committed, row.target)
+        if key not in self._places:
+            if self._left <= 0:
+                self.passed_over += 1
+                return None
+            self._left -= 1
+            self._places[key] = asyncio.create_task(self._find(row))
+        return await self._places[key]
+
     async def row(self, row: JudgedPosition) -> JudgedPosition:
         """The row with its exact position, or with bounds, or with what hindered both."""
         if row.exact is None:
-            key = (row.source, row.committed, row.target)
-            if key not in self._places and self._left > 0:
-                self._left -= 1
-                self._places[key] = asyncio.create_task(self._find(row))
-            if key not in self._places:
-                self.passed_over += 1
-            else:
-                try:
-                    exact = await self._places[key]
-                except ClusterError as error:
-                    return replace(row, note=error.message)
-                if exact is not None:
-                    row = replace(row, exact=exact, evidence=Evidence.CONTENT)
+            try:
+                exact = await self.exact(row)
+            except ClusterError as error:
+                return replace(row, note=error.message)
+            if exact is not None:
+                row = replace(row, exact=exact, evidence=Evidence.CONTENT)
         if row.downstream is None:
             return row
         if row.exact is not None:
