@@ -34,8 +34,8 @@ unit: $(READY) ## the tests without processes and network, in a minute
 full: $(READY) $(PAGES) ## everything, in chapters of half an hour; goes on where it was ended
 	@$(BIN)/python -m tests.full $(CHAPTERS)
 
-simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1
-	@$(BIN)/python -m qa.simulation --seeds $(SEEDS) --first $(FIRST)
+simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=100 of each plan from FIRST=1; BRIEF=1 short lives, a thousand a minute
+	@$(BIN)/python -m qa.simulation $(if $(BRIEF),--brief) --seeds $(SEEDS) --first $(FIRST)
 
 mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and see which breaks unit and simulation find
 	@$(BIN)/python -m tests.mutants $(MUTANTS)

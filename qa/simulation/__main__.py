@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from qa.simulation.life import Life
-from qa.simulation.plans import EVERY, PLANS
+from qa.simulation.plans import BRIEF, EVERY, PLANS
 from qa.simulation.seed import Came, simulate
 
 
@@ -18,6 +18,7 @@ def main() -> int:
     """0 where every life held."""
     parser = argparse.ArgumentParser(prog="python -m qa.simulation", description=__doc__)
     parser.add_argument("--plan", choices=sorted(EVERY), action="append", help="which lives (default: all)")
+    parser.add_argument("--brief", action="store_true", help="lives of one lane and some moments, many in a minute")
     parser.add_argument("--seeds", type=int, default=100, help="how many of each")
     parser.add_argument("--first", type=int, default=1, help="the first of the seeds")
     parser.add_argument("--seed", type=int, help="this one alone, in this process")
@@ -25,7 +26,7 @@ def main() -> int:
     parser.add_argument("--pace", type=float, help="faults so many times as fast (default: as plan and seed say)")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     arguments = parser.parse_args()
-    plans = arguments.plan or sorted(PLANS)
+    plans = arguments.plan or sorted(BRIEF if arguments.brief else PLANS)
     if arguments.seed is not None:
         return _one(plans, arguments.seed, arguments.pace, trace=arguments.trace)
     began = time.perf_counter()

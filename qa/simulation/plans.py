@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from anabranch.model.link import ModePolicy
 from qa.faults.topics import LoadTopic, TopicKind
@@ -130,4 +131,25 @@ LONG: Mapping[str, Plan] = {
     )
 }
 
-EVERY: Mapping[str, Plan] = {**PLANS, **LONG}
+BRIEF_S, BRIEF_GAP_S = 1.5, 0.3
+
+
+def _brief(plan: Plan) -> list[Plan]:
+    """A plan's lives with one lane each, its faults within moments: a tenth of the computing, and as many at a time."""
+    return [
+        replace(
+            plan,
+            name=f"{plan.name}:{topic.name}",
+            topics=(replace(topic, partitions=1),),
+            seconds=BRIEF_S,
+            gap_s=BRIEF_GAP_S,
+            pace=1.0,
+        )
+        for topic in plan.topics
+    ]
+
+
+BRIEF: Mapping[str, Plan] = {plan.name: plan for whole in PLANS.values() for plan in _brief(whole)}
+"""Some thousand of these are lived in a minute."""
+
+EVERY: Mapping[str, Plan] = {**PLANS, **BRIEF, **LONG}

@@ -13,11 +13,11 @@ import sys
 import pytest
 
 from anabranch.kafka.log import KeyedLog
-from qa.simulation.plans import PLANS
+from qa.simulation.plans import BRIEF, PLANS
 from qa.simulation.seed import simulate
 from tests.chance import seed
 
-MORE, MANY = 8, 150
+MORE, MANY, FEW = 8, 150, 6
 """Seeds of each plan in the tiers above ``unit``."""
 SHORT_S = 3.0
 SHORT = sorted(set(PLANS) - {"guarded-leaders"})
@@ -53,6 +53,31 @@ def test_new_seeds_hold(plan: str) -> None:
     """Other seeds each time."""
     first = seed(1_000)
     hold(plan, range(first, first + MANY))
+
+
+@pytest.mark.test
+def test_brief_lives_hold() -> None:
+    """A few of each, the same in every run of CI."""
+    for plan in BRIEF:
+        hold_brief(plan, range(1, 1 + FEW))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("plan", sorted(BRIEF))
+def test_new_brief_lives_hold(plan: str) -> None:
+    """Thousands of them, others each time."""
+    first = seed(1_000)
+    hold_brief(plan, range(first, first + MANY))
+
+
+def hold_brief(plan: str, numbers: range) -> None:
+    """Every one of these lives holds; one alone may be over before a fault falls, many are not."""
+    struck = 0
+    for number in numbers:
+        came = simulate(plan, number)
+        assert not came.wrong, f"plan {plan} seed {number}: {came.wrong[0]}"
+        struck += len(came.struck)
+    assert struck >= len(numbers), f"plan {plan} had too few faults"
 
 
 @pytest.fixture
