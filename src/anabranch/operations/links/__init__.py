@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["abort_transaction", "accept", "caughtup", "change", "create", "delete", "metrics", "show", "stop"]
+__all__ = ["abort_transaction", "accept", "caughtup", "change", "create", "delete", "metrics", "run", "show", "stop"]
 __getattr__ = modules(__name__, __all__)

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["comparison", "export", "rebuild", "runs", "translate"]
+__all__ = ["comparison", "export", "ranges", "rebuild", "translate"]
 __getattr__ = modules(__name__, __all__)
