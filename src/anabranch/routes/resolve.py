@@ -45,7 +45,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TopicRoute:
     """Where one topic of a client is led, hop by hop; ``topic`` None stands for a client that has named none."""
 
     topic: str | None
@@ -81,7 +81,7 @@ class Way:
         return name
 
 
-def resolve(table: RouteTable, query: RouteQuery) -> tuple[Way, ...]:
+def resolve(table: RouteTable, query: RouteQuery) -> tuple[TopicRoute, ...]:
     """The way of each topic of a client, or of the client where it names none; all lead to one cluster.
 
     Raises UnknownCodeError, SplitTopicsError, PatternTopicsError, RouteLoopError.
@@ -96,7 +96,7 @@ def resolve(table: RouteTable, query: RouteQuery) -> tuple[Way, ...]:
     return ways
 
 
-def _way(table: RouteTable, query: RouteQuery, topic: str | None) -> Way:
+def _way(table: RouteTable, query: RouteQuery, topic: str | None) -> TopicRoute:
     hops: list[Hop] = []
     code = query.code
     while True:
@@ -105,7 +105,7 @@ def _way(table: RouteTable, query: RouteQuery, topic: str | None) -> Way:
         hop = _hop(table, replace(query, code=code), topic)
         hops.append(hop)
         if not hop.destination.code:
-            return Way(topic, tuple(hops))
+            return TopicRoute(topic, tuple(hops))
         code = hop.destination.code
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Route, RouteQuery
-from anabranch.routes.resolve import Way, resolve
+from anabranch.routes.resolve import TopicRoute, resolve
 from anabranch.routes.table import RouteTable, RouteVersion
 
 
@@ -22,7 +22,11 @@ def route(table: RouteTable, version: int, contexts: Mapping[str, ClusterContext
 
 
 def _told(
-    ways: Sequence[Way], table: RouteTable, version: int, contexts: Mapping[str, ClusterContext], query: RouteQuery
+    ways: Sequence[TopicRoute],
+    table: RouteTable,
+    version: int,
+    contexts: Mapping[str, ClusterContext],
+    query: RouteQuery,
 ) -> Route:
     name = ways[0].cluster
     cluster = table.clusters.get(name) or contexts[name]

@@ -17,7 +17,7 @@ _CLIENT = b"anabranch-sandbox"
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterAnswer:
+class ProbeAnswer:
     """What one broker says of its cluster; ``controller`` is -1 where it knows none."""
 
     cluster_id: str
@@ -35,7 +35,7 @@ class MalformedAnswerError(ProtocolError):
     _message = "127.0.0.1:{port} answered a metadata request with bytes that break the format: {problem}"
 
 
-def ask_cluster(port: int, timeout: float = 2.0) -> ClusterAnswer:
+def ask_cluster(port: int, timeout: float = 2.0) -> ProbeAnswer:
     """Ask the broker on that port, within ``timeout`` seconds; raises ``OSError`` and ``MalformedAnswerError``."""
     header = struct.pack(">hhih", _METADATA, _VERSION, _CORRELATION, len(_CLIENT)) + _CLIENT
     body = struct.pack(">i?", 0, False)  # no topics, none to be created
@@ -51,7 +51,7 @@ def ask_cluster(port: int, timeout: float = 2.0) -> ClusterAnswer:
         raise MalformedAnswerError(port, str(error)) from error
 
 
-def decode_answer(answer: bytes) -> ClusterAnswer:
+def decode_answer(answer: bytes) -> ProbeAnswer:
     """Decode correlation id, throttle time, brokers, cluster id and controller; raises ``struct.error``."""
     at = 8
     (count,) = struct.unpack_from(">i", answer, at)
@@ -68,7 +68,7 @@ def decode_answer(answer: bytes) -> ClusterAnswer:
     cluster_id = answer[at : at + max(id_length, 0)].decode()
     at += max(id_length, 0)
     (controller,) = struct.unpack_from(">i", answer, at)
-    return ClusterAnswer(cluster_id, frozenset(brokers), controller)
+    return ProbeAnswer(cluster_id, frozenset(brokers), controller)
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

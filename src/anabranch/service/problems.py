@@ -22,7 +22,7 @@ from anabranch.service.errors import (
     TooManyRequestsError,
     WrongHostError,
 )
-from anabranch.store.accounts import NoAccountError, NoTokenError
+from anabranch.store.accounts import NoAccountError, UnknownTokenError
 from anabranch.store.errors import StoreError, StoreFullError
 from anabranch.store.works import NoOperationError, NoPlanError
 
@@ -46,7 +46,7 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NoPlanError: 404,
     NoOperationError: 404,
     NoAccountError: 404,
-    NoTokenError: 404,
+    UnknownTokenError: 404,
     ConfigError: 422,
     RefusedError: 409,
     ClusterError: 502,

@@ -10,7 +10,7 @@ from anabranch.store.accounts import Accounts
 from anabranch.store.audit import Audit
 from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
-from anabranch.store.runs import Runs
+from anabranch.store.runs import StartedRuns
 from anabranch.store.works import Works
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class Stored:
         self.works = Works(database)
         self.audit = Audit(database)
         self.leases = InstanceLeases(database)
-        self.runs = Runs(database)
+        self.runs = StartedRuns(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -47,7 +47,7 @@ class NoAccountError(RefusedError):
 
 
 @dataclass(eq=False)
-class NoTokenError(RefusedError):
+class UnknownTokenError(RefusedError):
     """There is no token with this id."""
 
     id: str
@@ -176,11 +176,11 @@ class Accounts:
             return [Token(*row) for row in connection.execute(asked)]
 
     def revoke(self, token_id: str, now_ms: int, name: str | None = None) -> Token:
-        """End a token, of this account where one is named; raises NoTokenError."""
+        """End a token, of this account where one is named; raises UnknownTokenError."""
         with self._database.begin() as connection:
             row = connection.execute(_TOKEN.where(TOKENS.c.id == token_id)).first()
             if row is None or (name is not None and row.account != name):
-                raise NoTokenError(token_id)
+                raise UnknownTokenError(token_id)
             at = row.revoked_at or now_ms
             connection.execute(update(TOKENS).where(TOKENS.c.id == token_id).values(revoked_at=at))
             return Token(*row[:-1], at)

@@ -40,7 +40,7 @@ class Run:
     id: str = ""
 
 
-class Runs:
+class StartedRuns:
     """The processes of a store's instances."""
 
     def __init__(self, database: Database) -> None:

@@ -26,7 +26,7 @@ UNTOLD = -2
 """The place of a record of which nothing tells whether the lane copied it."""
 
 
-class TailBatch(NamedTuple):
+class PastBatch(NamedTuple):
     """A batch of the target behind the last range of the map; ``last`` is included."""
 
     first: int
@@ -65,7 +65,7 @@ def tail_start(pin: Pin, ranges: OffsetMap) -> int:
     return max(pin.target_to, ranges.target_start if ranges.last is None else ranges.last.target_end)
 
 
-def past(pin: Pin, ranges: OffsetMap, batches: Iterable[TailBatch]) -> PastPin:
+def past(pin: Pin, ranges: OffsetMap, batches: Iterable[PastBatch]) -> PastPin:
     """A lane by its map of the comparison's end, and by the data batches from ``tail_start`` on, in order.
 
     The lane's own batches are given the source offsets that follow, as if there were no gaps.

@@ -46,7 +46,7 @@ class LaneWork:
         return tuple(gather(sorted(self.chunks), MOST_RANGES))
 
 
-class Work:
+class ComparisonWork:
     """All lanes of one comparison; ``size`` source offsets are read in a round, and may be changed between rounds."""
 
     def __init__(

@@ -12,7 +12,7 @@ from anabranch.store.accounts import (
     Accounts,
     LastAdminError,
     NoAccountError,
-    NoTokenError,
+    UnknownTokenError,
 )
 from anabranch.store.database import Database
 
@@ -101,7 +101,7 @@ def test_what_is_not_there_is_refused(database: Database) -> None:
     with pytest.raises(NoAccountError):
         accounts.issue("nobody", "laptop", NOW, None)
     _, token = accounts.issue("ada", "laptop", NOW, None)
-    with pytest.raises(NoTokenError):
+    with pytest.raises(UnknownTokenError):
         accounts.revoke(token.id, NOW, "eve")
-    with pytest.raises(NoTokenError):
+    with pytest.raises(UnknownTokenError):
         accounts.revoke("nothing", NOW)

@@ -9,7 +9,7 @@ import pytest
 
 from anabranch.store.audit import LONGEST, Audit, AuditEntry, Outcome
 from anabranch.store.database import Database
-from anabranch.store.runs import Run, RunKind, Runs
+from anabranch.store.runs import Run, RunKind, StartedRuns
 from anabranch.store.works import (
     PLAN_MS,
     AnotherHashError,
@@ -137,7 +137,7 @@ def test_the_audit_is_read_from_its_end(database: Database) -> None:
 
 def test_processes_are_found_again_until_they_ended(database: Database) -> None:
     """Those of this machine."""
-    runs = Runs(database)
+    runs = StartedRuns(database)
     first = Run(RunKind.LINK, "new", "old-new", "here", 11, 5, "/log", "ada", NOW)
     here, there = runs.began(first), runs.began(replace(first, host="there", began_at=NOW + 1))
     assert runs.alive("here") == [here]

@@ -28,6 +28,12 @@ def test_nothing_is_imported_in_a_circle(capsys: pytest.CaptureFixture[str]) -> 
     assert "no circle of packages\nno circle of modules\n" in out and "\ncircle of " not in out
 
 
+def test_a_class_name_stands_for_one_class(capsys: pytest.CaptureFixture[str]) -> None:
+    """But for LaneShape, which two published schemas have as a title."""
+    structure.main()
+    assert capsys.readouterr().out.endswith("class names of more than one class: 1: LaneShape\n")
+
+
 def test_a_circle_through_a_late_import_is_told_and_one_of_types_alone_is_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from anabranch.cli.sandbox import parse_cluster
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.sandbox.errors import NotReadyError, SandboxProcessError, UnknownSandboxError
-from anabranch.sandbox.probe import ClusterAnswer, decode_answer
+from anabranch.sandbox.probe import ProbeAnswer, decode_answer
 from anabranch.sandbox.process import ProcessIdentity, identify, telling_lines
 from anabranch.sandbox.state import Home, ProcessState, SandboxState, decode, encode
 
@@ -36,8 +36,8 @@ def answer(racks: list[str | None], cluster_id: str | None, controller: int) -> 
 
 def test_an_answer_is_read_with_and_without_racks() -> None:
     """Null racks take two bytes, others their text too."""
-    assert decode_answer(answer([None, "a", ""], "id", 2)) == ClusterAnswer("id", frozenset({1, 2, 3}), 2)
-    assert decode_answer(answer([], None, -1)) == ClusterAnswer("", frozenset(), -1)
+    assert decode_answer(answer([None, "a", ""], "id", 2)) == ProbeAnswer("id", frozenset({1, 2, 3}), 2)
+    assert decode_answer(answer([], None, -1)) == ProbeAnswer("", frozenset(), -1)
 
 
 def test_a_cut_answer_is_an_error() -> None:

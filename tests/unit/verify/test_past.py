@@ -11,7 +11,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.verify.compaction import excused
 from anabranch.verify.findings import NOWHERE
-from anabranch.verify.past import UNTOLD, PastPin, TailBatch, doubt_of, nothing_past, past, places, tail_start, untold
+from anabranch.verify.past import UNTOLD, PastBatch, PastPin, doubt_of, nothing_past, past, places, tail_start, untold
 from anabranch.verify.pins import LogEnds, Pin, pin
 
 pytestmark = pytest.mark.unit
@@ -36,7 +36,7 @@ def test_what_the_link_wrote_past_the_pin_has_a_place_and_what_others_wrote_has_
     lane = pinned(MappedRange(0, 0, 10))
     later = OffsetMap.of([MappedRange(0, 0, 10), MappedRange(12, 11, 4)])
     assert tail_start(lane, later) == 15
-    known = past(lane, later, [TailBatch(15, 16, False), TailBatch(17, 18, False), TailBatch(19, 20, True)])
+    known = past(lane, later, [PastBatch(15, 16, False), PastBatch(17, 18, False), PastBatch(19, 20, True)])
     assert target_places(known, 9, 10, 11, 14, 15, 18, 19, 20, 21) == [9, -1, 12, 15, -1, -1, 16, 17, -1]
     assert known.foreign == ((15, 19),)
     assert places(known, np.array([9, 10, 12, 17, 18]), False).tolist() == [9, -1, 11, 20, -1]
@@ -47,8 +47,8 @@ def test_what_was_pinned_is_not_looked_at_again_as_a_tail() -> None:
     """A takeover counts foreign records behind the last copy as part of the log that it has read: they are pinned."""
     lane = pin("lane", AT, AT, OffsetMap.of([MappedRange(0, 0, 10)]).advance(10, 13), FAR, FAR)
     assert tail_start(lane, lane.ranges) == 13
-    assert past(lane, lane.ranges, [TailBatch(11, 14, False)]).foreign == ((13, 15),)
-    assert past(lane, lane.ranges, [TailBatch(11, 12, False)]).foreign == ()
+    assert past(lane, lane.ranges, [PastBatch(11, 14, False)]).foreign == ((13, 15),)
+    assert past(lane, lane.ranges, [PastBatch(11, 12, False)]).foreign == ()
 
 
 def test_what_nothing_tells_is_told_as_such() -> None:
@@ -93,7 +93,7 @@ def test_only_later_copies_excuse_what_the_cleaner_took(
     filed = data.draw(st.integers(in_pin, len(copies)))
     lane, by_then = pin("lane", AT, AT, copied_to(copies, in_pin), FAR, FAR), copied_to(copies, filed)
     start = tail_start(lane, by_then)
-    tail = [TailBatch(at, at, who == "link") for at, (who, _, _) in enumerate(writes) if at >= start]
+    tail = [PastBatch(at, at, who == "link") for at, (who, _, _) in enumerate(writes) if at >= start]
     known = past(lane, by_then, tail)
     newest = {key: at for at, (_, key, _) in enumerate(writes)}
     left = [at for at, (_, key, _) in enumerate(writes) if newest[key] == at]

@@ -15,7 +15,7 @@ from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import to_source
 from anabranch.verify.pins import CHUNK, LogEnds, Pin, chunk_of, chunks_pin, gather, holds, pieces, pin
 from anabranch.verify.sums import Sum, differing, fold
-from anabranch.verify.work import Work
+from anabranch.verify.work import ComparisonWork
 
 pytestmark = pytest.mark.unit
 
@@ -146,7 +146,7 @@ def summed(records: list[tuple[int, int, int]]) -> dict[int, Sum]:
 def test_rounds_of_any_size_read_every_lane_once_and_in_order(lengths: list[int], data: st.DataObject) -> None:
     """However the size changes between rounds; a round is not much more than its size, or a chunk."""
     lanes = [wide([(0, 0, length)]) for length in lengths]
-    work = Work(lanes, {}, {}, data.draw(st.integers(1, 8 * CHUNK)))
+    work = ComparisonWork(lanes, {}, {}, data.draw(st.integers(1, 8 * CHUNK)))
     at = [lane.source_from for lane in lanes]
     for parts in work.rounds():
         assert len({part.lane for part in parts}) == len(parts)
@@ -165,7 +165,7 @@ def test_what_differed_once_is_looked_at_again_and_is_no_progress() -> None:
     """Each range of an earlier comparison comes first, and the lane goes on where it had been verified up to."""
     whole = wide([(0, 0, 6 * CHUNK)])
     since = (whole.source_from + 4 * CHUNK, whole.target_from + 4 * CHUNK)
-    work = Work([whole], {"lane": since}, {"lane": ((0, 0), (2, 2))}, CHUNK)
+    work = ComparisonWork([whole], {"lane": since}, {"lane": ((0, 0), (2, 2))}, CHUNK)
     seen = []
     for parts in work.rounds():
         seen += [(part.pin.source_from, part.pin.source_to, part.is_new) for part in parts]

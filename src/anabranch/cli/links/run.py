@@ -150,15 +150,15 @@ async def _await_begin(
 async def _until_planned(
     started: StartedLink, how: Submission, before: LinkStatus, target: Cluster, typed: str
 ) -> None:
-    from anabranch.operations.links.run import Began, begun
+    from anabranch.operations.links.run import BegunRun, begun
 
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     name = "spark-submit" if how.in_cluster else started.run
     typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
     began = await begun(target, link, started, in_cluster=how.in_cluster, planner_before=planned)
-    if began is Began.PLANNED:
+    if began is BegunRun.PLANNED:
         typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
-    elif began is Began.SUBMITTED:
+    elif began is BegunRun.SUBMITTED:
         _not_planned(link, typed)
     elif (code := started.process.poll()) != 0:  # else it was asked to stop before it began
         fail(not_begun(name, code, Path(started.log)), exit_code(code))

@@ -60,7 +60,7 @@ class RunReport:
     log: str
 
 
-class Began(StrEnum):
+class BegunRun(StrEnum):
     """What became of a start: the lanes are planned; the process has ended before; a cluster has no room for it yet."""
 
     PLANNED = "planned"
@@ -100,7 +100,7 @@ async def apply(
 
 async def begun(
     target: Cluster, link_id: str, started: StartedLink, *, in_cluster: bool = False, planner_before: str | None = None
-) -> Began:
+) -> BegunRun:
     """Wait until a run has planned its lanes, or its process has ended; raises UnknownLinkError, ClusterError.
 
     A driver in the cluster chooses the name of its run itself: it is any run but ``planner_before``, which is the one
@@ -116,10 +116,10 @@ async def begun(
                 raise
             seen, statuses = None, LinkStatusReader(target)
         if seen is not None and (seen.owner == started.run or (in_cluster and seen.owner != planner_before)):
-            return Began.PLANNED
+            return BegunRun.PLANNED
         if code == 0:
             submitted = time.monotonic() if submitted is None else submitted
             if time.monotonic() - submitted >= PLAN_S:
-                return Began.SUBMITTED
+                return BegunRun.SUBMITTED
         await asyncio.sleep(LOOK_S)
-    return Began.ENDED
+    return BegunRun.ENDED

@@ -24,7 +24,7 @@ from anabranch.service.web import AsViewer, Here, answer, body_of, expects
 router = APIRouter(prefix="/api/v1/mirrormaker", tags=["mirrormaker"])
 
 
-class Flow(Body):
+class MirrorFlow(Body):
     """Two clusters between which MirrorMaker 2 copies; ``look`` positions are looked up in the logs' records."""
 
     source: Name
@@ -35,13 +35,13 @@ class Flow(Body):
     look: Annotated[int, Field(ge=0, le=10_000)] = LOOKED_AT
 
 
-class FlowReport(Flow):
+class FlowReport(MirrorFlow):
     """A flow, and a link whose exact positions are told beside MirrorMaker's answers."""
 
     link: Name | None = None
 
 
-class FlowQuestions(Flow):
+class FlowQuestions(MirrorFlow):
     """A flow, and offsets of source partitions: each is the next record to read."""
 
     questions: Annotated[tuple[Question, ...], Field(min_length=1, max_length=10_000)]

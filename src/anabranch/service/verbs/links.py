@@ -20,7 +20,7 @@ from anabranch.operations.jobs.outcome import not_begun
 from anabranch.operations.links import abort_transaction, accept, change, create, delete, run, stop
 from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
 from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
-from anabranch.operations.links.run import Began, RunPlan, RunReport
+from anabranch.operations.links.run import BegunRun, RunPlan, RunReport
 from anabranch.operations.links.show import show
 from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
@@ -93,7 +93,7 @@ class AbortRequest(LinkRequest):
     producer_id: Offset | None = None
 
 
-class StopRequest(LinkRequest):
+class LinkStopRequest(LinkRequest):
     """A link's runs, and for how many seconds their end is waited for."""
 
     wait_s: Annotated[float, Field(ge=0, le=600)] = 60.0
@@ -154,11 +154,11 @@ async def _abort(reach: Reach, request: AbortRequest, planned: AbortPlan) -> Abo
     return await abort_transaction.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _stop_plan(reach: Reach, request: StopRequest) -> StopPlan:
+async def _stop_plan(reach: Reach, request: LinkStopRequest) -> StopPlan:
     return await stop.plan(reach.clusters.cluster(request.target), request.link, request.wait_s)
 
 
-async def _stop(reach: Reach, request: StopRequest, planned: StopPlan) -> StopReport:
+async def _stop(reach: Reach, request: LinkStopRequest, planned: StopPlan) -> StopReport:
     return await stop.apply(reach.clusters.cluster(request.target), planned)
 
 
@@ -197,7 +197,7 @@ async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunRepor
     started = await run.apply(target, both, planned, reach.jobs.submission, directory)
     await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
     await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.process.pid})
-    if await run.begun(target, request.link, started) is Began.ENDED and (code := started.process.poll()) != 0:
+    if await run.begun(target, request.link, started) is BegunRun.ENDED and (code := started.process.poll()) != 0:
         raise not_begun(started.run, code, Path(started.log))
     return RunReport(request.link, started.run, started.process.pid, str(started.log))
 
@@ -323,7 +323,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         "links.stop",
         "Ask a link's runs to end, wherever they are",
         Role.OPERATOR,
-        StopRequest,
+        LinkStopRequest,
         StopPlan,
         StopReport,
         _subject,

@@ -33,14 +33,14 @@ OFFSETS = "offsets.yaml"
 """What a command line calls the file of offsets that a request has in itself."""
 
 
-class PartShape(Request):
+class RewritePartShape(Request):
     """Some topics of a Spark source that becomes several; the parts have names where the query's sources do."""
 
     topics: Annotated[Names, Field(min_length=1)]
     name: Name | None = None
 
 
-class ClusterShape(Request):
+class RewriteClusterShape(Request):
     """The new id and servers of a cluster of Flink's DynamicKafkaSource."""
 
     id: Name
@@ -63,7 +63,7 @@ class Leading(Request):
     rename: Annotated[dict[Name, Name], Field(max_length=1000)] = {}
     stay: Names = ()
     sources: Names | None = None
-    dynamic: Annotated[dict[Name, ClusterShape], Field(max_length=1000)] = {}
+    dynamic: Annotated[dict[Name, RewriteClusterShape], Field(max_length=1000)] = {}
 
     @property
     def ways(self) -> Sequence[str]:
@@ -89,7 +89,7 @@ class RewritePositions(Leading):
     """
 
     target: Name
-    split: dict[Name, Annotated[tuple[PartShape, ...], Field(min_length=2, max_length=100)]] = {}
+    split: dict[Name, Annotated[tuple[RewritePartShape, ...], Field(min_length=2, max_length=100)]] = {}
     merge: Annotated[tuple[Annotated[Names, Field(min_length=2)], ...], Field(max_length=100)] = ()
     drop: Names = ()
     uncommitted: Uncommitted = Uncommitted.REFUSE
@@ -207,7 +207,7 @@ def words(request: RewritePositions) -> str:
     return command("checkpoint", "rewrite", request.path, options=options)
 
 
-def _part(part: PartShape) -> str:
+def _part(part: RewritePartShape) -> str:
     topics = ",".join(part.topics)
     return topics if part.name is None else f"{part.name}:{topics}"
 

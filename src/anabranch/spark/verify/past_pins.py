@@ -17,7 +17,7 @@ from anabranch.spark.verify.log_ranges import Bounds
 from anabranch.state.maps.reading import LinkMaps, read_maps
 from anabranch.state.maps.rebuild import LogRange, headers
 from anabranch.state.topics.journal import Journal
-from anabranch.verify.past import PastPin, TailBatch, nothing_past, past, tail_start, untold
+from anabranch.verify.past import PastBatch, PastPin, nothing_past, past, tail_start, untold
 from anabranch.verify.pins import Pin
 
 PATIENCE_S = 30.0
@@ -77,13 +77,13 @@ async def _maps(target: Cluster, link_id: str, wanted: Collection[TopicPartition
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _tail(target: Cluster, pin: Pin, ranges: OffsetMap, end: int, claims: ClaimLog) -> list[TailBatch]:
+async def _tail(target: Cluster, pin: Pin, ranges: OffsetMap, end: int, claims: ClaimLog) -> list[PastBatch]:
     """The data batches behind the map's last range."""
     start, own = tail_start(pin, ranges), claims.producer_ids(pin.lane)
     if start >= end:
         return []
     return [
-        TailBatch(header.base_offset, header.last_offset, header.producer_id in own)
+        PastBatch(header.base_offset, header.last_offset, header.producer_id in own)
         async for header in headers(target, LogRange(pin.target.topic, pin.target.partition, start, end))
         if not header.is_control
     ]

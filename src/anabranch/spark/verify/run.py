@@ -29,7 +29,7 @@ from anabranch.verify.findings import NOWHERE, Finding, FindingCounts, FindingKi
 from anabranch.verify.past import PastPin, doubt_of
 from anabranch.verify.pins import CHUNK, Pin, by_shift, chunks_pin, gather
 from anabranch.verify.sums import NOTHING, Sum
-from anabranch.verify.work import RoundPart, Work
+from anabranch.verify.work import ComparisonWork, RoundPart
 
 FIRST_ROUND = 1 << 18
 """Offsets: little enough that progress is known soon; a round that is short is followed by one of twice the size."""
@@ -61,7 +61,7 @@ class Comparison:
         self.spec = spec
         if spec.rate_limit is not None:  # a round cannot be stopped
             first_round = min(first_round, int(spec.rate_limit * _SHORT_S / _USUAL_BYTES))
-        self.work = Work(spec.pins, spec.since, spec.again, max(CHUNK, first_round))
+        self.work = ComparisonWork(spec.pins, spec.since, spec.again, max(CHUNK, first_round))
         self.records = 0
         self.bytes = 0
         self.stored_bytes = 0
@@ -73,7 +73,7 @@ class Comparison:
 
     # -- rounds ----------------------------------------------------------------------------------------
 
-    def rounds(self) -> Iterator[Work]:
+    def rounds(self) -> Iterator[ComparisonWork]:
         """Read everything once; yields after each round."""
         for parts in self.work.rounds():
             began = time.monotonic()
