@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,24 @@ import pytest
 from qa import structure
 
 pytestmark = pytest.mark.unit
+
+
+SPARK_CALLS = {
+    *(f"spark/verify/{name}.py" for name in ("batches", "log_ranges", "past_pins", "samples")),
+    "spark/link/group_sync.py",
+}
+PROCESSES = {"sandbox/proxy_server.py"}
+
+
+def test_event_loops_are_started_by_the_command_line_and_where_spark_calls() -> None:
+    """An operation that started one of its own could not be awaited by the service."""
+    root = structure.ROOT / "anabranch"
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if re.search(r"\basyncio\.run\(", path.read_text("utf-8"))
+    }
+    assert {name for name in found if not name.startswith("cli/")} == SPARK_CALLS | PROCESSES
 
 
 def tree(root: Path, **files: str) -> Path:
