@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.checkpoints.advice import Advice, ResumeOffsets
+from anabranch.model.cluster_health import ClusterHealth
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import LinkRecord
 from anabranch.model.reasons import Reason
@@ -43,7 +44,10 @@ class LoginWays:
 
 @dataclass(frozen=True, slots=True)
 class ClusterAnswer:
-    """A context, and when its links were read last; ``problem`` is why nothing newer is known."""
+    """A context, and when its links were read last; ``problem`` is why nothing newer is known.
+
+    ``health`` is how the cluster was when its metadata was read last.
+    """
 
     name: str
     bootstrap: tuple[str, ...]
@@ -52,6 +56,7 @@ class ClusterAnswer:
     links: int
     read_at_ms: int | None
     problem: Problem | None
+    health: ClusterHealth | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,12 @@ import structlog
 
 from anabranch.errors import AnabranchError, ConfigError
 from anabranch.model.clock import now_ms
+from anabranch.model.cluster_health import ClusterHealth
 from anabranch.model.lane import LaneState
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.reports import LinkStatus
 from anabranch.model.totals import Totals, totals
+from anabranch.operations.contexts.health import health as look
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import NotReadYetError
@@ -27,6 +29,8 @@ from anabranch.service.problems import Problem, problem_of, unexpected
 
 PERIOD_S = 2.0
 """Workers persist what changed every two seconds at most."""
+HEALTH_S = 30.0
+"""How often a cluster's metadata is asked for: of many topics it is large."""
 SAMPLE_MS = 10_000
 SAMPLES = 360
 """An hour of a link's past."""
@@ -83,13 +87,14 @@ class SeenLink:
 class SeenCluster:
     """The links that a cluster stores; ``problem`` is why nothing newer is known, None where it was just read.
 
-    ``read_at_ms`` is when that was read, None where it never was.
+    ``read_at_ms`` is when that was read, None where it never was; ``health`` is of a moment of its own.
     """
 
     name: str
     links: Mapping[str, SeenLink] = field(default_factory=dict)
     read_at_ms: int | None = None
     problem: Problem | None = None
+    health: ClusterHealth | None = None
 
 
 class Board:
@@ -168,6 +173,7 @@ class Board:
         """Read one cluster's links for ever."""
         reader: LinkStatusReader | None = None
         cluster = None
+        health: ClusterHealth | None = None
         while True:
             begun = time.monotonic()
             try:
@@ -175,6 +181,8 @@ class Board:
                 if reader is None or now is not cluster:
                     reader, cluster = LinkStatusReader(now), now
                 statuses = await reader.read()
+                if health is None or now_ms() - health.seen_at_ms >= HEALTH_S * 1000:
+                    health = await look(now)
             except AnabranchError as error:
                 reader = None
                 self._note(replace(self._seen.get(name, SeenCluster(name)), problem=problem_of(error)))
@@ -187,7 +195,7 @@ class Board:
                 for status in statuses:
                     links[status.spec.id] = SeenLink(name, status, totals(status))
                     await asyncio.sleep(0)  # of fifty links with some hundred lanes each it would be felt
-                self._note(SeenCluster(name, links, now_ms()))
+                self._note(SeenCluster(name, links, now_ms(), health=health))
             await asyncio.sleep(max(PERIOD_S / 4, PERIOD_S - (time.monotonic() - begun)))
 
     def _note(self, cluster: SeenCluster) -> None:

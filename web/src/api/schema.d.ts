@@ -840,6 +840,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mirrormaker/translate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Translate
+         * @description Where readers of MirrorMaker 2's copy go on: exact, or approximate with the error's bound, or refused.
+         */
+        post: operations["translate_api_v1_mirrormaker_translate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/offsets/rebuild/plan": {
         parameters: {
             query?: never;
@@ -1230,7 +1250,7 @@ export interface components {
              * @default {}
              */
             dynamic: {
-                [key: string]: components["schemas"]["ClusterShape"];
+                [key: string]: components["schemas"]["RewriteClusterShape"];
             };
             /**
              * Group
@@ -1327,12 +1347,13 @@ export interface components {
             link: string;
         };
         /** @enum {string} */
-        AnswerKind: "exact" | "before" | "after" | "unmapped" | "unknown";
+        AnswerKind: "exact" | "approximate" | "before" | "after" | "unmapped" | "unknown";
         Answered: {
             above: components["schemas"]["OffsetPair"] | null;
             answer: number | null;
             below: components["schemas"]["OffsetPair"] | null;
             kind: components["schemas"]["AnswerKind"];
+            most_again: number | null;
             offset: number;
             partition: string;
             to: string | null;
@@ -1456,6 +1477,7 @@ export interface components {
         CheckpointFormat: "spark" | "flink";
         ClusterAnswer: {
             bootstrap: string[];
+            health: components["schemas"]["ClusterHealth"] | null;
             links: number;
             mechanism: string | null;
             name: string;
@@ -1471,15 +1493,14 @@ export interface components {
             permissions: components["schemas"]["Permission"][];
             version: string;
         };
-        /**
-         * ClusterShape
-         * @description The new id and servers of a cluster of Flink's DynamicKafkaSource.
-         */
-        ClusterShape: {
-            /** Bootstrap */
-            bootstrap: string;
-            /** Id */
-            id: string;
+        ClusterHealth: {
+            brokers: number;
+            missing: number[];
+            offline: number;
+            partitions: number;
+            seen_at_ms: number;
+            topics: number;
+            under_replicated: number;
         };
         ClustersAnswer: {
             clusters: components["schemas"]["ClusterAnswer"][];
@@ -1649,10 +1670,42 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * Flow
-         * @description Two clusters between which MirrorMaker 2 copies; a link's exact positions are told beside its answers.
+         * FlowQuestions
+         * @description A flow, and offsets of source partitions: each is the next record to read.
          */
-        Flow: {
+        FlowQuestions: {
+            /**
+             * Look
+             * @default 500
+             */
+            look: number;
+            /** Questions */
+            questions: components["schemas"]["Question"][];
+            /**
+             * Separator
+             * @default .
+             */
+            separator: string;
+            /** Source */
+            source: string;
+            /**
+             * Source Alias
+             * @default null
+             */
+            source_alias: string | null;
+            /** Target */
+            target: string;
+            /**
+             * Target Alias
+             * @default null
+             */
+            target_alias: string | null;
+        };
+        /**
+         * FlowReport
+         * @description A flow, and a link whose exact positions are told beside MirrorMaker's answers.
+         */
+        FlowReport: {
             /**
              * Link
              * @default null
@@ -2115,6 +2168,21 @@ export interface components {
              */
             version: 1;
         };
+        /**
+         * LinkStopRequest
+         * @description A link's runs, and for how many seconds their end is waited for.
+         */
+        LinkStopRequest: {
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+            /**
+             * Wait S
+             * @default 60
+             */
+            wait_s: number;
+        };
         LinkSummary: {
             ending: boolean;
             findings: number;
@@ -2307,19 +2375,6 @@ export interface components {
             watermark_ms: number | null;
             written_at_ms: number;
         };
-        /**
-         * PartShape
-         * @description Some topics of a Spark source that becomes several; the parts have names where the query's sources do.
-         */
-        PartShape: {
-            /**
-             * Name
-             * @default null
-             */
-            name: string | null;
-            /** Topics */
-            topics: string[];
-        };
         PendingDecision: {
             cause: components["schemas"]["Cause"];
             decision: components["schemas"]["LaneDecision"];
@@ -2433,7 +2488,7 @@ export interface components {
              * @default {}
              */
             dynamic: {
-                [key: string]: components["schemas"]["ClusterShape"];
+                [key: string]: components["schemas"]["RewriteClusterShape"];
             };
             /**
              * Links
@@ -2478,7 +2533,7 @@ export interface components {
              * @default {}
              */
             split: {
-                [key: string]: components["schemas"]["PartShape"][];
+                [key: string]: components["schemas"]["RewritePartShape"][];
             };
             /**
              * Start
@@ -2620,6 +2675,29 @@ export interface components {
             };
             unread: string[];
         };
+        /**
+         * RewriteClusterShape
+         * @description The new id and servers of a cluster of Flink's DynamicKafkaSource.
+         */
+        RewriteClusterShape: {
+            /** Bootstrap */
+            bootstrap: string;
+            /** Id */
+            id: string;
+        };
+        /**
+         * RewritePartShape
+         * @description Some topics of a Spark source that becomes several; the parts have names where the query's sources do.
+         */
+        RewritePartShape: {
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /** Topics */
+            topics: string[];
+        };
         RewritePlan: {
             changes: components["schemas"]["PositionChange"][];
             files: components["schemas"]["FileChange"][];
@@ -2657,7 +2735,7 @@ export interface components {
              * @default {}
              */
             dynamic: {
-                [key: string]: components["schemas"]["ClusterShape"];
+                [key: string]: components["schemas"]["RewriteClusterShape"];
             };
             /**
              * Links
@@ -2702,7 +2780,7 @@ export interface components {
              * @default {}
              */
             split: {
-                [key: string]: components["schemas"]["PartShape"][];
+                [key: string]: components["schemas"]["RewritePartShape"][];
             };
             /**
              * Start
@@ -2897,21 +2975,6 @@ export interface components {
             ended: boolean;
             link: string;
             runs: string[];
-        };
-        /**
-         * StopRequest
-         * @description A link's runs, and for how many seconds their end is waited for.
-         */
-        StopRequest: {
-            /** Link */
-            link: string;
-            /** Target */
-            target: string;
-            /**
-             * Wait S
-             * @default 60
-             */
-            wait_s: number;
         };
         /**
          * StopSavepoint
@@ -4827,7 +4890,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StopRequest"];
+                "application/json": components["schemas"]["LinkStopRequest"];
             };
         };
         responses: {
@@ -5077,7 +5140,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Flow"];
+                "application/json": components["schemas"]["FlowReport"];
             };
         };
         responses: {
@@ -5088,6 +5151,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MirrorReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    translate_api_v1_mirrormaker_translate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlowQuestions"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Translation"];
                 };
             };
             /** @description Why not */

@@ -114,15 +114,36 @@ const Health = ({ cluster }: { cluster: Cluster }) =>
       <div className="small anywhere">{cluster.problem.detail}</div>
       <div className="small dim anywhere">What to do: {cluster.problem.hint}</div>
     </div>
-  ) : cluster.read_at_ms === null ? (
+  ) : cluster.health === null ? (
     <Badge tone="idle" shape="ring">
       not read yet
     </Badge>
   ) : (
-    <Badge tone="ok" shape="dot">
-      reached
-    </Badge>
+    <Whole health={cluster.health} />
   );
+
+function Whole({ health }: { health: Schemas["ClusterHealth"] }) {
+  const lacks = [
+    health.missing.length ? `${counted(health.missing.length, "broker")} missing: ${health.missing.join(", ")}` : "",
+    health.offline ? `${counted(health.offline, "partition")} without a leader` : "",
+    health.under_replicated ? `${counted(health.under_replicated, "partition")} under-replicated` : "",
+  ].filter(Boolean);
+  return (
+    <div>
+      <Badge tone={health.offline ? "bad" : lacks.length ? "warn" : "ok"} shape={lacks.length ? "cross" : "dot"}>
+        {lacks.length ? "impaired" : "healthy"}
+      </Badge>
+      {lacks.map((one) => (
+        <div key={one} className="small anywhere">
+          {one}
+        </div>
+      ))}
+      <div className="small dim">
+        {counted(health.brokers, "broker")}, {counted(health.topics, "topic")}, {counted(health.partitions, "partition")}
+      </div>
+    </div>
+  );
+}
 
 function Probe({ name, close }: { name: string; close: () => void }) {
   const probe = useMutation({

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["naming", "reaching"]
+__all__ = ["health", "naming", "reaching"]
 __getattr__ = modules(__name__, __all__)

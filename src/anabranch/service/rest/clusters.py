@@ -63,4 +63,5 @@ def cluster_answer(here: Instance, name: str) -> ClusterAnswer:
         0 if seen is None else len(seen.links),
         None if seen is None else seen.read_at_ms,
         None if seen is None else seen.problem,
+        None if seen is None else seen.health,
     )
