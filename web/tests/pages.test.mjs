@@ -82,6 +82,15 @@ test("the links say their state, lag and rate, and which cluster cannot be read 
   await page.getByText("1 of 4 links").waitFor();
 });
 
+test("a cluster says how its brokers and partitions are, or why it cannot be read", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer", "/clusters");
+  const whole = page.getByRole("row", { name: /^new / });
+  await whole.getByText("healthy").waitFor();
+  assert.match(await whole.innerText(), /1 broker, \d+ topics, \d+ partitions/);
+  assert.match(await page.getByRole("row", { name: /^lost / }).innerText(), /not read[\s\S]*What to do:/);
+});
+
 test("a link says its state in words, with its findings and their fixes", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer", PAGES.lanes);
