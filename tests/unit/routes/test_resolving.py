@@ -179,6 +179,13 @@ def test_every_fault_is_told_at_once() -> None:
     assert len(faults(made)) == 4
 
 
+@pytest.mark.parametrize("role", ["producer", "consumer"])
+def test_a_rule_for_one_role_meets_a_rule_for_any(role: str) -> None:
+    """A client of that role matches both."""
+    made = table(None, rule("a", "new", role=role, client_id="c*"), rule("b", "a1", client_id="*d"))
+    assert f"both match a {role} with client_id 'cd'" in faults(made)[0]
+
+
 def test_rules_that_no_client_can_match_both_do_not_overlap() -> None:
     """By role, or by a field of which no value is of both."""
     made = table(

@@ -58,7 +58,9 @@ def test_all_are_asked_then_it_is_pinned_copied_moved_and_published() -> None:
     assert decide(one, seen("c", "p")).action is Action.PIN
     assert one.drained_topics() == {"old": frozenset({"orders"})}
     one = replace(one, ends={"old": {"orders-0": 7}}, state=SwitchState.DRAINING)
-    assert decide(one, seen()).action is Action.DRAIN
+    for not_yet in (None, False):
+        assert decide(one, seen(copied=not_yet)).action is Action.DRAIN
+        assert decide(one, seen(copied=True, moved=not_yet)).action is Action.MOVE
     assert decide(one, seen(copied=True)).action is Action.MOVE
     assert decide(one, seen(copied=True, moved=True)).action is Action.PUBLISH
     one = replace(one, state=SwitchState.PUBLISHED)

@@ -1,0 +1,148 @@
+"""Breaks of routes: who is led where, what is refused, and when a switch may go on."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "route-lowest-priority-decides",
+        "routes/table.py",
+        "key=lambda rule: (-rule.priority, rule.name)",
+        "key=lambda rule: (rule.priority, rule.name)",
+        "applications are led by the rule that should have given way",
+    ),
+    Mutant(
+        "route-group-does-not-count",
+        "routes/resolve.py",
+        '"group": query.group or None',
+        '"group": "*"',
+        "a rule for one group leads all, or none",
+    ),
+    Mutant(
+        "route-parameter-that-is-missing-matches",
+        "routes/resolve.py",
+        "        if value is None:\n",
+        '        if value is None and "parameters" not in field:\n',
+        "a client without a job id is taken for any job, or breaks the service",
+    ),
+    Mutant(
+        "route-topics-of-two-clusters",
+        "routes/resolve.py",
+        "        if way.cluster != ways[0].cluster:",
+        "        if way.cluster == '':",
+        "a consumer reads one of its topics on the wrong cluster",
+    ),
+    Mutant(
+        "route-pattern-subscription-passes-topic-rules",
+        "routes/resolve.py",
+        "            if rule.match.topic is not None and not _misses(others, here, None):",
+        "            if rule.match.topic is not None and _misses(others, here, None):",
+        "topics that a rule leads elsewhere are read where they are not",
+    ),
+    Mutant(
+        "route-may-write-by-the-last-hop-alone",
+        "routes/resolve.py",
+        "return all(hop.destination.may_write for hop in self.hops)",
+        "return self.hops[-1].destination.may_write",
+        "an application writes where its code forbids it",
+    ),
+    Mutant(
+        "route-overlap-of-roles",
+        "routes/check.py",
+        "one.role is not None and other.role is not None and one.role is not other.role",
+        "one.role is not other.role",
+        "two rules of one priority match a client, and which decides is chance",
+    ),
+    Mutant(
+        "route-overlap-unseen-on-one-side",
+        "routes/check.py",
+        "for field in [*mine, *(name for name in theirs if name not in mine)]:",
+        "for field in [name for name in mine if name in theirs] or [None]:",
+        "two rules of one priority by different fields are published",
+    ),
+    Mutant(
+        "route-loop-by-rules-unseen",
+        "routes/check.py",
+        "if rule.match.code is None or rule.match.code.matches(name):",
+        "if rule.match.code is not None and rule.match.code.matches(name):",
+        "a table is published in which clients go round in a circle",
+    ),
+    Mutant(
+        "route-shared-name-of-stars",
+        "routes/pattern.py",
+        "if right is not None and right != ANY:",
+        "if right is not None and right == ANY:",
+        "patterns that share names are said to share none",
+    ),
+    Mutant(
+        "route-since-the-first-version-ever",
+        "routes/routing.py",
+        "        if not former.leads_as(now):\n            break\n",
+        "        if not former.leads_as(now):\n            continue\n",
+        "a client is told that it has been led so since before it was led elsewhere",
+    ),
+    Mutant(
+        "route-split-group-allowed",
+        "routes/impact.py",
+        "        if len(where) > 1\n",
+        "        if len(where) > 2\n",
+        "half of a group reads its partitions on another cluster",
+    ),
+    Mutant(
+        "route-refused-clients-forbid-nothing",
+        "routes/impact.py",
+        "if move.after is None and move.before is not None",
+        "if move.after is None and move.before is None",
+        "a change is published that stops an application",
+    ),
+    Mutant(
+        "route-names-move-nobody",
+        "model/routing.py",
+        "(self.cluster, self.bootstrap, self.security, dict(self.topics), self.may_read, self.may_write) == (",
+        "(self.cluster, self.bootstrap, self.security, dict(other.topics), self.may_read, self.may_write) == (",
+        "a producer goes on with the names of before",
+    ),
+    Mutant(
+        "switch-goes-on-without-those-who-have-not-paused",
+        "routes/switch.py",
+        "        if not late:\n",
+        "        if late:\n",
+        "a producer writes to the old cluster behind what was copied",
+    ),
+    Mutant(
+        "switch-leaves-consumers-behind",
+        "routes/switch.py",
+        "if switch.stragglers is Stragglers.LEAVE and not consumers:",
+        "if switch.stragglers is Stragglers.LEAVE:",
+        "a group is moved while one of its consumers reads on",
+    ),
+    Mutant(
+        "switch-does-not-wait-for-the-copy",
+        "routes/switch.py",
+        "    if not observed.copied:\n",
+        "    if observed.copied is None:\n",
+        "consumers go on before what was written last is there",
+    ),
+    Mutant(
+        "switch-does-not-wait-for-groups",
+        "routes/switch.py",
+        "if switch.groups and not observed.moved:",
+        "if switch.groups and observed.moved is None:",
+        "consumers begin where nobody has moved their group",
+    ),
+    Mutant(
+        "switch-cancelled-after-it-was-published",
+        "routes/switch.py",
+        '        return Step(Action.FINISH, f"version {switch.version} is published")\n    if switch.why:\n',
+        '        if not switch.why:\n            return Step(Action.FINISH, "it is published")\n    if switch.why:\n',
+        "some clients are on the new cluster, and the others are told to stay",
+    ),
+    Mutant(
+        "switch-takes-late-answers",
+        "routes/switch.py",
+        "client_id in switch.ready or switch.state is not SwitchState.PREPARING",
+        "client_id in switch.ready",
+        "what a client hands over after the ends were pinned is taken for what it was then",
+    ),
+)
