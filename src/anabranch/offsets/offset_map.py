@@ -291,7 +291,7 @@ class OffsetMap:
 
     def __repr__(self) -> str:
         return (
-            f"<RunMap of {len(self)} ranges, source {self.source_start} to {self.source_end}, "
+            f"<OffsetMap of {len(self)} ranges, source {self.source_start} to {self.source_end}, "
             f"target {self.target_start} to {self.target_end}>"
         )
 

@@ -1,6 +1,6 @@
 """Events for whoever listens: told as they happen, kept for nobody.
 
-A listener that takes nothing for so long that ``MOST`` events wait is dropped: it comes again and reads all anew.
+A listener that takes nothing for so long that ``MOST`` events wait is dropped: it connects again and reads everything.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def doubt_of(known: PastPin, absent: int) -> str:
     ``absent`` records are gone from the target, and records past the pin may excuse them or not.
     """
     if known.reason:
-        return f"what lies on the target from offset {known.pin.target_to:,} on cannot be told: {known.reason}"
+        return f"what lies on the target from offset {known.pin.target_to:,} on cannot be determined: {known.reason}"
     if not absent:
         return ""
     return (

@@ -242,7 +242,7 @@ def test_a_new_worker_is_handed_the_lanes_of_one_that_copies_on(
     old: SandboxCluster, new: SandboxCluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks, the holder gives back, and no marker is spent on fencing anybody ."""
-    monkeypatch.setattr(handover, "PATIENCE_S", TIMEOUT_S)  # a holder that is only slow is not taken for dead
+    monkeypatch.setattr(handover, "TIMEOUT_S", TIMEOUT_S)  # a holder that is only slow is not taken for dead
     topic = create(old, fresh("handed"))
     produce(old, topic, numbered(10))
     with link(old, new, topic, mode=mode) as made, staff(made) as run:

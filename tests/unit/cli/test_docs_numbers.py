@@ -38,7 +38,7 @@ NUMBERS = (
     (
         "adr/0008-copying-on-between-leases.md",
         "after three seconds without a sign",
-        "copier.ownership.handover.PATIENCE_S",
+        "copier.ownership.handover.TIMEOUT_S",
         3.0,
     ),
     ("adr/0003-lane-protocol.md", "five otherwise", "protocol.pipeline.WINDOW", 5),

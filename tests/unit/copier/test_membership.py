@@ -35,7 +35,7 @@ class Others:
         self.held: set[LaneAssignment] = set()
         self.asks: list[Lane] = []
 
-    def patience(self, wanted: LaneAssignment) -> float:
+    def deadline(self, wanted: LaneAssignment) -> float:
         """For as long as it takes."""
         return float("inf") if wanted in self.held else 0.0
 

@@ -4,7 +4,7 @@ import pytest
 
 from anabranch.model.lane import LaneKey
 from anabranch.model.topics import TopicId
-from anabranch.state.topics.owner_liveness import LANE_PATIENCE_S, OwnerLiveness
+from anabranch.state.topics.owner_liveness import LANE_TIMEOUT_S, OwnerLiveness
 
 pytestmark = pytest.mark.unit
 
@@ -30,7 +30,7 @@ def test_who_persisted_a_lane_last_counts_and_not_who_is_heard_of_last() -> None
 
 def test_a_lane_that_its_owner_files_no_more_is_given_up_in_the_end() -> None:
     """An owner that is alive may have left the lane without a word."""
-    heard = OwnerLiveness(lambda: 2.0 + LANE_PATIENCE_S)
+    heard = OwnerLiveness(lambda: 2.0 + LANE_TIMEOUT_S)
     heard.note(ONE, "a", 1.0)
     heard.note(OTHER, "a", 31.0)
     assert heard.get(ONE) == ("a", 1.0)

@@ -100,7 +100,7 @@ def test_what_cannot_be_told_says_why(both: Lab) -> None:
     assert not first.is_told and "another" in first.reason
     assert second.is_told
     (first,) = look(both, (replace(pins[0], lane=pins[0].lane[:-1] + "1"),))
-    assert (first.is_told, first.reason) == (False, "the lane was begun anew while it was compared")
+    assert (first.is_told, first.reason) == (False, "the lane was begun again while it was compared")
 
 
 def test_keys_are_placed_by_what_is_known_past_the_pin(both: Lab) -> None:

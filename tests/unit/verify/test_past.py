@@ -57,7 +57,7 @@ def test_what_nothing_tells_is_told_as_such() -> None:
     unknown = untold(lane, "the link is gone")
     assert target_places(unknown, 4, 5, 9, 10, 11) == [4, NOWHERE, 8, UNTOLD, UNTOLD]
     assert places(unknown, np.array([8, 9]), False).tolist() == [9, UNTOLD]
-    assert doubt_of(unknown, 0) == "what lies on the target from offset 10 on cannot be told: the link is gone"
+    assert doubt_of(unknown, 0) == "what lies on the target from offset 10 on cannot be determined: the link is gone"
     assert doubt_of(untold(lane), 0) == ""
     assert doubt_of(untold(lane), 3).startswith("3 records are absent from the target; ")
     assert target_places(nothing_past(lane), 9, 10) == [8, NOWHERE]

@@ -138,7 +138,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
     { name: "rate_limit", label: "Rate limit", kind: "text", hint: "Bytes a second, such as 50MB/s; empty for none." },
     { name: "samples", label: "Samples", kind: "number", initial: "20", hint: "How many differing records are kept, 0 to 1,000." },
     { name: "show_values", label: "Show values", kind: "check", hint: "Samples hold keys and values as they are; else they are masked." },
-    { name: "fresh", label: "From the start", kind: "check", hint: "Compare all anew, not from where it was done last." },
+    { name: "fresh", label: "From the start", kind: "check", hint: "Compare everything again, not from where the last comparison ended." },
   ],
 };
 

@@ -15,7 +15,7 @@ _COPIED = "until the link has copied up to the job's positions"
 def new_uid(facts: Facts) -> Way:
     """The sources get another uid, so that Flink takes them for new ones."""
     what = "the sources' uids can be changed, and every other operator has its own"
-    uids = Condition(what, _status(facts.uids), facts.uids_why or "not told", _UID_FIX if not facts.uids else "")
+    uids = Condition(what, _status(facts.uids), facts.uids_why or "unknown", _UID_FIX if not facts.uids else "")
     return Way(
         WayKind.NEW_UID,
         "give the sources new uids, and have them begin at committed offsets",
@@ -134,7 +134,7 @@ def _status(answer: bool | None) -> ConditionStatus:
 def _no_sql(facts: Facts) -> Condition:
     what = "the job is not of SQL or the Table API"
     if facts.sql is None:
-        return Condition(what, ConditionStatus.UNKNOWN, "not told", "say which: --sql or --no-sql")
+        return Condition(what, ConditionStatus.UNKNOWN, "unknown", "say which: --sql or --no-sql")
     why = "its operators' ids are made by the planner, and a single source's id cannot be changed" if facts.sql else ""
     return Condition(what, _status(not facts.sql), why)
 

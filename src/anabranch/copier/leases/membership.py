@@ -86,7 +86,7 @@ class Membership:
         for lane in list(self.lanes):
             if lane.assignment not in self._leased or lane.phase is LanePhase.OVER:
                 self._leave(lane)
-        coming = {one: self._handover.patience(one) for one in self._leased if one not in staying}
+        coming = {one: self._handover.deadline(one) for one in self._leased if one not in staying}
         self._admit_free(coming)
         if coming:
             self._arriving = asyncio.create_task(self._await(coming), name="arriving")

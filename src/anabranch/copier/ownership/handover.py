@@ -3,7 +3,7 @@
 A worker copies on between two leases, and Spark may give its lanes to another.  That one **asks** for them, by
 persisting progress of them in its own name and as waiting; the holder, which reads progress anyway, lets what is in
 flight be answered, persists a last time, gives the claim back and persists the lane as waiting.  Nothing rests on it:
-who waits longer than ``PATIENCE_S`` takes over as from one that is dead, and a holder that gives way to a worker that
+who waits longer than ``TIMEOUT_S`` takes over as from one that is dead, and a holder that gives way to a worker that
 does not come loses time, nothing else.  Claims alone decide.
 """
 
@@ -21,7 +21,7 @@ from anabranch.protocol.claims import ClaimState
 from anabranch.state.topics.control import Progress
 from anabranch.state.topics.journal import Journal
 
-PATIENCE_S = 3.0
+TIMEOUT_S = 3.0
 """How long after its last sign of life a holder is waited for."""
 
 
@@ -36,12 +36,12 @@ class Handover:
         self._asked_of: dict[str, str] = {}
         self._since: dict[str, tuple[int, int]] = {}
 
-    def patience(self, wanted: LaneAssignment) -> float:
+    def deadline(self, wanted: LaneAssignment) -> float:
         """Until when, on this process' monotonic clock, the lane's holder shall be waited for; 0 where not at all."""
         heard = self._progress.liveness.get(wanted.lane)
         if heard is None or heard[0] != self.holder(wanted):
             return 0.0
-        return heard[1] + PATIENCE_S
+        return heard[1] + TIMEOUT_S
 
     def holder(self, wanted: LaneAssignment) -> str | None:
         """The other worker of this run that holds a lane and has not let it go; None where the lane may be taken."""

@@ -17,12 +17,12 @@ from anabranch.model.lane import KNOWN_S
 from anabranch.state.topics.control import Progress
 
 ROUNDS = 12
-"""Rounds, a second each, within which every lane is persisted, changed or not: in less than ``LANE_PATIENCE_S``."""
+"""Rounds, a second each, within which every lane is persisted, changed or not: in less than ``LANE_TIMEOUT_S``."""
 MANY = 625
 SPACING = 8
 """The most rounds for which changed offsets and counts wait: within ``KNOWN_S``, for which a lag counts as known."""
 STRIDE = 2
-"""Rounds between two times that something is persisted of thousands of lanes: within ``PATIENCE_S`` of a handover."""
+"""Rounds between two times that something is persisted of thousands of lanes: within ``TIMEOUT_S`` of a handover."""
 
 
 class _Mark(NamedTuple):

@@ -30,7 +30,7 @@ KNOWN_S = 30.0
 async def events(here: Here, request: Request, _: AsViewer) -> Response:
     """Listen; what is shown is asked for again where an event names it.
 
-    The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+    The first event says that the stream is open, ``lost`` that this listener was too slow: it reads everything again.
     ``ending`` is the last one of an instance that ends.
     """
     return StreamingResponse(

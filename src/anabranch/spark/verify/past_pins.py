@@ -20,7 +20,7 @@ from anabranch.state.topics.journal import Journal
 from anabranch.verify.past import PastBatch, PastPin, nothing_past, past, tail_start, untold
 from anabranch.verify.pins import Pin
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 """How long a lane in doubt is asked for again: a running link persists again within seconds."""
 _PAUSE_S = 1.0
 _AT_ONCE = 16
@@ -39,14 +39,14 @@ def read_past_pins(spec: VerifySpec, ends: Mapping[TopicPartition, Bounds]) -> l
 
 
 async def past_pins(
-    target: Cluster, link_id: str, pins: Sequence[Pin], ends: Mapping[TopicPartition, int], patience: float = PATIENCE_S
+    target: Cluster, link_id: str, pins: Sequence[Pin], ends: Mapping[TopicPartition, int], timeout: float = TIMEOUT_S
 ) -> list[PastPin]:
     """Each pin's lane up to ``ends``, which the target's logs had before this was called; raises ClusterError."""
     grown = {pin.source for pin in pins if ends[pin.target] > pin.target_to}
     if not grown:
         return [nothing_past(pin) for pin in pins]
     try:
-        maps = await _maps(target, link_id, grown, patience)
+        maps = await _maps(target, link_id, grown, timeout)
     except UnknownLinkError as error:
         return [untold(pin, error.message) if pin.source in grown else nothing_past(pin) for pin in pins]
     # After the ends: whoever wrote below them has claimed the lane by then.
@@ -60,16 +60,16 @@ async def past_pins(
             return untold(pin, doubt.message)
         lane = maps.maps.get(pin.source)
         if lane is None or str(lane.lane) != pin.lane:
-            return untold(pin, "the lane was begun anew while it was compared")
+            return untold(pin, "the lane was begun again while it was compared")
         async with at_once:
             return past(pin, lane.ranges, await _tail(target, pin, lane.ranges, ends[pin.target], claims))
 
     return list(await asyncio.gather(*(one(pin) for pin in pins)))
 
 
-async def _maps(target: Cluster, link_id: str, wanted: Collection[TopicPartition], patience: float) -> LinkMaps:
-    """The maps of some lanes; those in doubt are asked for again while there is patience."""
-    deadline = time.monotonic() + patience
+async def _maps(target: Cluster, link_id: str, wanted: Collection[TopicPartition], timeout: float) -> LinkMaps:
+    """The maps of some lanes; those in doubt are asked for again until ``timeout`` seconds are over."""
+    deadline = time.monotonic() + timeout
     while True:
         maps = await read_maps(target, link_id, wanted)
         if not maps.doubts or time.monotonic() >= deadline:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from anabranch.model.clock import monotonic
 from anabranch.model.lane import LaneKey
 
-LANE_PATIENCE_S = 30.0
+LANE_TIMEOUT_S = 30.0
 _MANY = 1000
 
 
@@ -30,7 +30,7 @@ class OwnerLiveness:
         self._lanes[lane] = (owner, at)
         self._owners[owner] = max(at, self._owners.get(owner, at))
         if len(self._owners) > _MANY:
-            patient = self._clock() - LANE_PATIENCE_S
+            patient = self._clock() - LANE_TIMEOUT_S
             self._owners = {one: when for one, when in self._owners.items() if when > patient}
 
     def forget(self, lane: LaneKey) -> None:
@@ -40,6 +40,6 @@ class OwnerLiveness:
     def get(self, lane: LaneKey) -> tuple[str, float] | None:
         """Which owner persisted a lane last, and when it was last heard of; None of a lane that was never persisted."""
         found = self._lanes.get(lane)
-        if found is None or self._clock() - found[1] > LANE_PATIENCE_S:
+        if found is None or self._clock() - found[1] > LANE_TIMEOUT_S:
             return found
         return found[0], self._owners.get(*found)
