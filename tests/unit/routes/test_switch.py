@@ -263,7 +263,7 @@ class Lives(RuleBasedStateMachine):
 
 
 TestLives = Lives.TestCase
-TestLives.settings = examples(2_000, stateful_step_count=40)
+TestLives.settings = examples(1_000, stateful_step_count=30)
 
 
 @examples(500)
