@@ -1,0 +1,1 @@
+"""Routes: what a switch of clients does to clusters."""

@@ -1,0 +1,98 @@
+"""What a switch does to clusters: ends are pinned, seen to be copied, and groups moved; each again after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.groups import snapshot as grouplook
+from anabranch.model.groups import Commit
+from anabranch.operations.routes import moving
+from anabranch.operations.routes.moving import Moved, NoLinkError
+from qa.blocking import between
+from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TO_A, TO_B, A, B, Lab, append, lab
+
+pytestmark = pytest.mark.unit
+HERE, THERE = {A: Commit(12), B: Commit(30)}, {TO_A: Commit(2), TO_B: Commit(15)}
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[Lab]:
+    """The clusters, for all tests of this file: each has groups of its own."""
+    with lab() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look a second time at once: here nobody commits unless a test does."""
+    read = grouplook.read_commits
+
+    async def impatient(cluster: Cluster, names: Iterable[str], *_: float) -> object:
+        return await read(cluster, names, 0.0)
+
+    monkeypatch.setattr(grouplook, "SETTLE_S", 0.0)
+    monkeypatch.setattr(grouplook, "read_commits", impatient)
+
+
+def move(both: Lab, *groups: str) -> Moved:
+    """Move groups by what they have committed of orders."""
+    return between(
+        both.source, both.target, lambda source, target: moving.move_groups(source, target, LINK, groups, ["orders"])
+    )
+
+
+def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
+    """And where one topic is in none, that is said with all of them."""
+    assert both.on(both.target, lambda target: moving.link_between(target, "old", ["orders"])) == LINK
+    with pytest.raises(NoLinkError, match="no link copies __consumer_offsets, orders from old to new"):
+        both.on(both.target, lambda target: moving.link_between(target, "old", ["orders", "__consumer_offsets"]))
+    with pytest.raises(NoLinkError):
+        both.on(both.target, lambda target: moving.link_between(target, "elsewhere", ["orders"]))
+
+
+def test_pinned_ends_are_those_of_logs_that_hold_something(both: Lab) -> None:
+    """A topic that nobody has made yet holds nothing that could be lost."""
+    pinned = both.on(both.source, lambda source: moving.pin(source, ["orders", "nobody-made-it"]))
+    assert pinned == dict.fromkeys(map(str, (A, B, BLANK)), SOURCE_END)
+
+
+def test_what_is_not_copied_yet_is_named(both: Lab) -> None:
+    """By the offset map: its end, not what somebody says about it."""
+    all_of_it = {str(A): SOURCE_END, str(B): SOURCE_END}
+    assert both.on(both.target, lambda target: moving.uncopied(target, LINK, {})) == ()
+    assert both.on(both.target, lambda target: moving.uncopied(target, LINK, all_of_it)) == ()
+    (left,) = both.on(both.target, lambda target: moving.uncopied(target, LINK, {**all_of_it, str(A): SOURCE_END + 1}))
+    assert left.startswith(f"{A} up to {SOURCE_END + 1:,}: ")
+
+
+def test_positions_are_exact_or_absent(both: Lab) -> None:
+    """A client is never sent to a guessed offset."""
+    asked = {str(A): 12, str(B): SOURCE_END + 5}
+    assert both.on(both.target, lambda target: moving.starts(target, LINK, asked)) == {str(TO_A): 2}
+
+
+def test_groups_are_moved_and_moved_again_changes_nothing(both: Lab) -> None:
+    """And taken back they are where they were; a group that has committed nothing is where it belongs."""
+    both.commit(both.source, "shop", HERE)
+    done = move(both, "shop", "nobody")
+    assert (done.done, done.why, bool(done.undo)) == (True, "", True)
+    assert both.committed(both.target, "shop") == THERE
+    assert move(both, "shop") == Moved(True)
+    assert both.on(both.target, lambda target: moving.take_back(target, done.undo)) == ""
+    assert both.committed(both.target, "shop") == {}
+    assert "was undone" in both.on(both.target, lambda target: moving.take_back(target, done.undo))
+    assert move(both, "nobody") == Moved(True)
+
+
+def test_a_group_whose_last_records_are_not_copied_is_not_moved(both: Lab) -> None:
+    """None of the others is, either, and it is said which and why."""
+    both.commit(both.source, "calm", HERE)
+    both.commit(both.source, "ahead", {A: Commit(SOURCE_END + 1)})
+    both.on(both.source, lambda source: append(source, A, 1))
+    found = move(both, "calm", "ahead")
+    assert not found.done and found.undo == ""
+    assert "group ahead: " in found.why and "calm" not in found.why
+    assert both.committed(both.target, "calm") == {}
