@@ -17,11 +17,12 @@ from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, U
 from anabranch.kafka.partitions import write_marker
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
-from qa.brokers import STEADY
+from qa.brokers import STEADY, await_topics
 from qa.inconclusive import InconclusiveError
 from qa.timeouts import TIMEOUT_S
 from tests.chance import conclusive
 from tests.integration.kafka.security import ask, context_of, with_password
+from tests.integration.links.topics import fresh
 from tests.integration.sandbox.clients import QUIET, create, numbered, produce, read
 
 pytestmark = pytest.mark.test
@@ -217,9 +218,11 @@ def refusal(config: dict[str, Any]) -> KafkaError | None:
 def test_the_super_user_writes_and_reads_and_alice_may_not(cluster: SandboxCluster) -> None:
     """Admin has every right; alice logs in as herself and is denied."""
     config = cluster.client_config()
-    create(config, "t")
-    produce(config, "t", numbered(50))
-    assert [message.value() for message in read(config, "t", 50)] == numbered(50)
+    topic = fresh("t")
+    create(config, topic)
+    await_topics(cluster, {topic: 1})  # else a producer's first request may be answered that there is none
+    produce(config, topic, numbered(50))
+    assert [message.value() for message in read(config, topic, 50)] == numbered(50)
     if cluster.spec.authorizer:
         with pytest.raises(KafkaException) as caught:
             create(cluster.client_config("alice"), "hers")
