@@ -117,7 +117,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "other-connection",
         "copier/target/sender.py",
         "            if active is None or active.connection is not self.connection or not lane.may_send:",
-        "            if ownership is None or not lane.may_send:",
+        "            if active is None or not lane.may_send:",
         "two senders share a lane, and its batches overtake each other",
     ),
     Mutant(
