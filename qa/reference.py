@@ -1,7 +1,7 @@
 """Reference pages that are written from the program: ``python -m qa.reference``; a unit test compares them.
 
 ``docs/reference/cli.md`` is the tree of verbs with their help.  ``docs/reference/metrics.md`` has the metrics that
-``anabranch link metrics`` serves.
+``anabranch link metrics`` and the service serve.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
+from anabranch.service.rest.metrics import own_metrics
 from anabranch.verify.report import ComparisonVerdict
 
 COMMAND = "python -m qa.reference"
@@ -61,6 +62,14 @@ how to run it, the dashboard and the alert rules. A metric without a known value
 | metric | type | labels | meaning |
 |---|---|---|---|
 {rows}
+
+## Of the service
+
+`GET /metrics` of `anabranch serve` has all of these but `anabranch_up`, of every cluster that was just read, and:
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+{own}
 """
 
 
@@ -71,8 +80,11 @@ def pages() -> dict[Path, str]:
 
 def metrics_page() -> str:
     """The metrics of a scrape, in its order."""
-    rows = "\n".join(_metric(one) for one in LinkCollector(tuple).collect())
-    return METRICS.format(written=WRITTEN, rows=rows)
+    rows, own = (
+        "\n".join(_metric(one) for one in found)
+        for found in (LinkCollector(tuple).collect(), own_metrics({}, False, 0, {}))
+    )
+    return METRICS.format(written=WRITTEN, rows=rows, own=own)
 
 
 def _metric(metric: Metric) -> str:

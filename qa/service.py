@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 import yaml
 from fastapi import FastAPI
 
@@ -21,7 +20,7 @@ from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.reach import JobSettings
-from anabranch.service.serving import Server, addresses_of, bound
+from anabranch.service.serving import Server, addresses_of, bound, config_of
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
@@ -114,7 +113,7 @@ def serving(
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)
             instance = Instance(made, Stored(database), name or f"here:{port}", addresses_of(made, "http", port))
             app = make_app(instance)
-            server = Server(uvicorn.Config(app, log_config=None, access_log=False), instance)
+            server = Server(config_of(app, made), instance)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
             thread.start()
             try:

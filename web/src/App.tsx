@@ -11,6 +11,7 @@ import { CreateLink } from "./pages/CreateLink";
 import { LanePage } from "./pages/lane/LanePage";
 import { LinkPage } from "./pages/link/LinkPage";
 import { Links } from "./pages/Links";
+import { MirrorMaker } from "./pages/mirrormaker/MirrorMaker";
 import { NotThere } from "./pages/NotThere";
 import { OperationPage } from "./pages/OperationPage";
 import { Operations } from "./pages/Operations";
@@ -74,6 +75,7 @@ function Pages() {
       </Route>
       <Route path="/clusters" component={Clusters} />
       <Route path="/checkpoints/:tab?">{({ tab }) => <Checkpoints key={tab} tab={tab ?? ""} />}</Route>
+      <Route path="/mirrormaker/:tab?">{({ tab }) => <MirrorMaker key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/operations" component={Operations} />
       <Route path="/operations/:id">{({ id }) => <OperationPage key={id} id={id} />}</Route>
       <Route path="/plans/:id">{({ id }) => <PlanPage key={id} id={id} />}</Route>

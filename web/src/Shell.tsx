@@ -3,6 +3,7 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { client } from "./api/client";
 import { useEvents, type Hearing } from "./live/events";
+import { useCurrentInSight } from "./parts/useCurrentInSight";
 import { Shape } from "./parts/Shape";
 import { useMe } from "./session/me";
 import { setSignedOut } from "./session/signed";
@@ -12,6 +13,7 @@ const PAGES = [
   ["/", "Links"],
   ["/clusters", "Clusters"],
   ["/checkpoints", "Checkpoints"],
+  ["/mirrormaker", "MirrorMaker 2"],
   ["/operations", "Operations"],
   ["/audit", "Audit"],
   ["/accounts", "Accounts"],
@@ -23,6 +25,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const me = useMe();
   const inside = (href: string) =>
     href === "/" ? path === "/" || path.startsWith("/links") : path === href || path.startsWith(`${href}/`);
+  const row = useCurrentInSight(PAGES.find(([href]) => inside(href))?.[0] ?? "");
   useFocusOnNewPage(path);
   return (
     <>
@@ -35,7 +38,7 @@ export function Shell({ children }: { children: ReactNode }) {
             <Mark />
             Anabranch
           </Link>
-          <nav className="nav" aria-label="Pages">
+          <nav className="nav" aria-label="Pages" ref={row}>
             {PAGES.map(([href, label]) => (
               <Link key={href} href={href} aria-current={inside(href) ? "page" : undefined}>
                 {label}

@@ -69,6 +69,87 @@ for (const width of [360, 768, 2560]) {
   });
 }
 
+/** Every dialog, by how it is opened; each is left open. */
+const DIALOGS = {
+  "a form": async (page) => {
+    await visit(page, "groups");
+    await page.getByRole("button", { name: "Move groups" }).click();
+  },
+  "a plan of groups": async (page) => {
+    await dialog(page).getByRole("button", { name: "Plan" }).click();
+    await dialog(page).getByText("would move").waitFor();
+  },
+  "a change of a link": async (page) => {
+    await visit(page, "settings");
+    await page.getByRole("button", { name: "Change" }).click();
+  },
+  "its plan": async (page) => {
+    await dialog(page).getByLabel("Rate limit").fill("11MB/s");
+    await dialog(page).getByRole("button", { name: "Plan" }).click();
+    await dialog(page).getByRole("row", { name: /rate_limit/ }).waitFor();
+  },
+  "a link with its file": async (page) => {
+    await page.goto(`${stand.url}/links/create?source=old&target=new&id=narrow&include=private&allow=retention.*`);
+    await page.getByRole("button", { name: "Plan the link" }).click();
+    await dialog(page).getByRole("button", { name: "Save narrow.yaml" }).waitFor();
+  },
+  "a rewrite": async (page) => {
+    await page.goto(`${stand.url}/checkpoints/rewrite?path=${stand.checkpoint}&target=new&link=old-new`);
+    await page.getByRole("option", { name: "new", exact: true }).first().waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Plan the rewrite" }).click();
+    await dialog(page).getByText("unmodified restart").first().waitFor();
+  },
+  "a comparison": async (page) => {
+    await visit(page, "verification");
+    await page.getByRole("button", { name: "Compare" }).click();
+  },
+  "a probe": async (page) => {
+    await visit(page, "clusters");
+    await page.getByRole("button", { name: "Probe old" }).click();
+    await dialog(page).getByRole("button", { name: "Connect" }).click();
+    await dialog(page).getByText("cluster id").waitFor();
+  },
+  "a token": async (page) => {
+    await visit(page, "accounts");
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await dialog(page).getByLabel("Name").fill("for-a-program-with-a-name-that-is-longer-than-most-of-them-are");
+  },
+  "an account": async (page) => {
+    await visit(page, "accounts");
+    await page.getByRole("button", { name: "Add an account" }).click();
+    await dialog(page).getByLabel("Name").fill("somebody-with-a-name-that-is-longer-than-most@department.example.com");
+  },
+};
+
+test("no dialog is wider than a window of 360 pixels, or hides what is in it", async () => {
+  const page = await person(browser, { width: 360, height: 640 });
+  await signIn(page, stand, "admin");
+  for (const [name, open] of Object.entries(DIALOGS)) {
+    await open(page);
+    await dialog(page).waitFor();
+    const { left, right, over, flat } = await dialog(page).evaluate((box) => {
+      const { left, right } = box.getBoundingClientRect();
+      const parts = [box, ...box.querySelectorAll(".dialog-head, .dialog-body, .dialog-foot, .command")];
+      const flat = [...box.querySelectorAll(".scroll")].filter((one) => one.clientHeight < one.firstElementChild.clientHeight);
+      return { left, right, flat: flat.map((one) => one.innerText), over: parts.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.className || one.tagName) };
+    });
+    assert.ok(left >= 0 && right <= 360, `${name} is from ${left} to ${right}`);
+    assert.deepEqual([...over, ...flat], [], name);
+    assert.deepEqual(await found(page), [], name);
+  }
+  sound(page);
+});
+
+test("axe finds nothing on any page in a window of 360 pixels", async () => {
+  const page = await person(browser, { width: 360, height: 640 });
+  await signIn(page, stand, "admin");
+  for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+    await visit(page, name);
+    assert.deepEqual(await found(page), [], name);
+  }
+  sound(page);
+});
+
 test("the links say their state, lag and rate, and which cluster cannot be read and why", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer");

@@ -142,6 +142,7 @@ def _settings(
         key=private,
         public_url=shape.public_url,
         oidc=None if shape.oidc is None else _oidc(shape.oidc, base),
+        proxies=tuple(str(one) for one in shape.proxies),
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from anabranch.config.offsets_file import start_of
 from anabranch.config.units import parse_interval, parse_rate
-from anabranch.config.yaml_file import FileShape, check, read
+from anabranch.config.yaml_file import FileShape, check, read, yaml_text
 from anabranch.errors import InvalidFieldError
 from anabranch.model import filters, naming
 from anabranch.model.configs import DEFAULT_DENY, ConfigRules
@@ -98,6 +98,11 @@ def load(path: Path) -> LinkSpec:
     """The spec of a file, its cluster ids not yet known; raises ``ConfigError`` naming file and field."""
     value = read(path)
     return spec_of(check(LinkShape, value, str(path)), str(path))
+
+
+def text_of(shape: LinkShape) -> str:
+    """The text of a file that says the same: what was given, and no defaults."""
+    return yaml_text(shape.model_dump(exclude_unset=True, exclude_none=True))
 
 
 def spec_of(shape: LinkShape, place: str) -> LinkSpec:

@@ -55,11 +55,15 @@ def cluster_of(path: Path) -> str | None:
 
 def save(path: Path, offsets: Mapping[TopicPartition, int], cluster: str) -> None:
     """Write the file whole or not at all, over one that is there; raises ``UnreadableFileError``."""
+    replace_file(path, text_of(offsets, cluster).encode("utf-8"))
+
+
+def text_of(offsets: Mapping[TopicPartition, int], cluster: str) -> str:
+    """What such a file holds."""
     topics: dict[str, dict[str, int]] = {}
     for partition, offset in sorted(offsets.items()):
         topics.setdefault(partition.topic, {})[str(partition.partition)] = offset
-    text = json.dumps({"version": 1, "cluster": cluster, "offsets": topics}, indent=2, ensure_ascii=False) + "\n"
-    replace_file(path, text.encode("utf-8"))
+    return json.dumps({"version": 1, "cluster": cluster, "offsets": topics}, indent=2, ensure_ascii=False) + "\n"
 
 
 def start_of(text: str) -> StartPosition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, IPvAnyNetwork
 
 from anabranch.config.yaml_file import FileShape, check, read
 
@@ -46,6 +46,10 @@ class ServeShape(FileShape):
     key: str | None = Field(default=None, description="The certificate's private key (PEM), without a password.")
     public_url: str | None = Field(
         default=None, pattern=r"^https?://[^/]+/?$", description="How browsers reach it, behind a proxy."
+    )
+    proxies: list[IPvAnyNetwork] = Field(
+        default_factory=list,
+        description="Addresses of proxies whose X-Forwarded-For tells who asks; else whoever connects does.",
     )
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 

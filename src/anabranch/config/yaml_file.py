@@ -150,7 +150,7 @@ def write(path: Path, value: Mapping[str, Any]) -> None:
     The new file is on the disk before it takes the name, and only its owner may read it.  Raises
     ``UnreadableFileError``.
     """
-    text = yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)
+    text = yaml_text(value)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -158,6 +158,11 @@ def write(path: Path, value: Mapping[str, Any]) -> None:
         _put(path, text.encode("utf-8"))
     except OSError as error:
         raise UnreadableFileError(str(path), f"cannot write it: {error.strerror}") from error
+
+
+def yaml_text(value: Mapping[str, Any]) -> str:
+    """A mapping as the text of a file, its fields in their order."""
+    return yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True)
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -162,6 +162,7 @@ class AdviceAnswer:
 class PlanAnswer:
     """A plan that was shown.  ``role`` is needed to apply it, ``command`` does the same on a command line.
 
+    ``files`` are texts that the command reads, by the names that it has for them.
     ``operation`` is the one that came of it, None where nobody has applied it.
     """
 
@@ -175,6 +176,7 @@ class PlanAnswer:
     planned_at: int
     role: str
     command: str
+    files: Mapping[str, str]
     operation: str | None
 
 

@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anabranch import __version__
@@ -57,6 +58,11 @@ _HEADERS = (
     ),
 )
 _UNSTORED = (b"cache-control", b"no-store")
+_OPEN = {
+    *(("get", path) for path in ("/healthz", "/readyz", "/api/v1/login", "/api/v1/login/done", "/api/v1/login/ways")),
+    ("post", "/api/v1/session"),
+}
+"""What is asked without a token: a test holds it."""
 
 log = structlog.get_logger()
 
@@ -135,9 +141,19 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     return _answer(problems.invalid(where, ".".join(field), first["msg"]))
 
 
-async def _of_framework(_: Request, error: Exception) -> JSONResponse:
+async def _of_framework(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _answer(problems.of_status(error.status_code, error.detail), dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(sorted(_methods(request)))
+    return _answer(problems.of_status(error.status_code, error.detail), headers)
+
+
+def _methods(request: Request) -> set[str]:
+    """What an address may be asked with: the framework tells of the first of its routes alone."""
+    routes = (*(one for module in _ROUTERS for one in module.router.routes), *request.app.router.routes)
+    known = [one for one in routes if isinstance(one, Route) and one.matches(request.scope)[0] is not Match.NONE]
+    return {method for one in known for method in one.methods or ()}
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
@@ -167,12 +183,12 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             "cookie": {"type": "apiKey", "in": "cookie", "name": "anabranch"},
         }
         for path, methods in made["paths"].items():
-            for operation in methods.values():
+            for method, operation in methods.items():
                 operation["responses"].pop("422", None)
                 for told in operation["responses"].values():  # the framework's own idea of a body that is none of JSON
                     if len(told.get("content", {})) > 1:
                         told["content"].pop("application/json", None)
-                if path.startswith("/api/") and "/login" not in path:
+                if (method, path) not in _OPEN:
                     operation["security"] = [{"token": []}, {"cookie": []}]
         app.openapi_schema = made
     return app.openapi_schema

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 from anabranch.model.accounts import Account, Role
 from anabranch.service.errors import NotPermittedError
+from anabranch.store.accounts import Token
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and from where."""
+    """Who asks, and from where; ``token`` is by what we know it, None where a provider has just vouched."""
 
     account: Account
     address: str
+    token: Token | None = None
 
 
 def need(caller: Caller, role: Role) -> None:

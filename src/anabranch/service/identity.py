@@ -14,12 +14,12 @@ from anabranch.service.caller import Caller
 from anabranch.service.errors import CrossSiteError, NotSignedInError
 from anabranch.service.limits import RateLimit
 from anabranch.service.stored import Stored
+from anabranch.store.accounts import is_token
 
 COOKIE = "anabranch"
 SESSION_S = 12 * 3600
 """How long a browser keeps its login."""
 _SAFE = frozenset({"GET", "HEAD"})
-_LONGEST = 300
 _ATTEMPTS_PER_S, _ATTEMPTS = 0.2, 20
 
 
@@ -48,18 +48,24 @@ class Identity:
         return await self.of_token(text, address)
 
     async def of_token(self, text: str, address: str) -> Caller:
-        """Whose token this is; raises NotSignedInError, TooManyRequestsError, StoreError."""
-        now = time.monotonic()
-        self._attempts.check(address, now)
+        """Whose token this is; raises NotSignedInError, TooManyRequestsError, StoreError.
+
+        Wrong ones of an address are soon told to wait; a right one never is, since others may share its address.
+        """
+        # Each is looked up, also one that is then told to wait, so a guesser learns from the answer whether it was
+        # right. That is no oracle: a token has 256 random bits, which no rate of guessing finds. Nor is the time that
+        # it takes: the store compares the SHA-256 of the text, whose first digits nobody can choose. And it is cheap: a
+        # read by an index, and none at all for what has not the form of a token.
         found = None
-        if len(text) <= _LONGEST:
+        if is_token(text):
             found = await self._stored.ask(lambda: self._stored.accounts.of_token(text, now_ms()))
+        now = time.monotonic()
         if found is None:
             self._attempts.take(address, now)
             raise NotSignedInError("the token is nobody's, has expired, was revoked, or its account is disabled")
-        account, _ = found
+        account, token = found
         self._requests.take(account.name, now)
-        return Caller(account, address)
+        return Caller(account, address, token)
 
 
 def _bearer(value: str | None) -> str | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import uvicorn
+from fastapi import FastAPI
 
 from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
@@ -20,6 +21,7 @@ from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
 from anabranch.service.hub import ENDING
 from anabranch.service.instance import Addresses, Instance
+from anabranch.service.logs import log_plainly
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
@@ -99,6 +101,7 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
         raise PlainNetworkError(settings.host)
     scheme = "http" if settings.certificate is None else "https"
     _check_certificate(settings)
+    log_plainly()
     database = open_database(settings.store)
     try:
         with bound(settings.host, settings.port) as listening:
@@ -106,25 +109,36 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
             name = f"{socket.gethostname()}:{port}"
             admin = first_admin(database, with_token=with_token)
             instance = Instance(settings, Stored(database), name, addresses_of(settings, scheme, port))
-            config = uvicorn.Config(
-                make_app(instance),
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=True,
-                ssl_certfile=settings.certificate,
-                ssl_keyfile=settings.key,
-                timeout_graceful_shutdown=5,
-                timeout_keep_alive=75,
-                h11_max_incomplete_event_size=64 * 1024,
-                limit_concurrency=2000,
-            )
             shown = f"[{settings.host}]" if ":" in settings.host else settings.host
             account, token = (None, None) if admin is None else (admin[0].name, admin[1])
             told(Began(settings.public_url or f"{scheme}://{shown}:{port}", account, token))
-            Server(config, instance).run(sockets=[listening])
+            Server(config_of(make_app(instance), settings), instance).run(sockets=[listening])
     finally:
         database.close()
+
+
+def config_of(app: FastAPI, settings: ServeSettings) -> uvicorn.Config:
+    """How it serves.
+
+    Who asks is who connects, unless that is one of ``proxies``: uvicorn by itself believes the X-Forwarded-For of
+    whoever connects from this machine, so that any user of it could have the audit name another's address, and guess
+    tokens under a new one each time.
+    """
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,
+        h11_max_incomplete_event_size=64 * 1024,
+        limit_concurrency=2000,
+    )
 
 
 class Server(uvicorn.Server):

@@ -30,7 +30,10 @@ class OidcSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """``public_url`` is how browsers reach it, where that is not as it listens; ``roots`` as ``Reach`` has them."""
+    """``public_url`` is how browsers reach it, where that is not as it listens; ``roots`` as ``Reach`` has them.
+
+    ``proxies`` are addresses or networks of proxies whose word for who asks is taken.
+    """
 
     host: str
     port: int
@@ -42,3 +45,4 @@ class ServeSettings:
     key: Path | None = None
     public_url: str | None = None
     oidc: OidcSettings | None = None
+    proxies: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -48,7 +48,7 @@ class Verb(Generic[R, P]):
     """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one.
 
     ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
-    what applies it (``execute``).
+    what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Verb(Generic[R, P]):
     plan: Callable[[Reach, R], Awaitable[P]]
     apply: Callable[[Reach, R, P], Awaitable[Any]]
     execute: str = "--execute"
+    files: Callable[[R], Mapping[str, str]] = lambda _: {}
 
     @property
     def noun(self) -> str:

@@ -67,7 +67,7 @@ async def body_of(request: Request, model: type[M]) -> M:
         if len(body) > LARGEST_BODY:
             raise TooLargeError(LARGEST_BODY)
     try:
-        return model.model_validate_json(bytes(body))
+        return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
 from anabranch.model.accounts import Account, Role
+from anabranch.model.clock import DAY_MS
 from anabranch.store.database import Database
 from anabranch.store.tables import ACCOUNTS, TOKENS
 
 PREFIX = "anb_"
 """By which a token is recognized where it should not be, for example in a repository."""
+_BYTES = 32
+_TEXT = re.compile(re.escape(PREFIX) + r"[A-Za-z0-9_-]{43}")
+SESSION = "browser"
+"""What the tokens that logins make are called, and no other: they end when their browser signs out."""
+ENDED_MS = 7 * DAY_MS
+"""For how long a token that has expired or was revoked is still shown."""
 USED_EVERY_MS = 60_000
 """How often the last use is noted: not at each request."""
 
@@ -54,6 +62,16 @@ class UnknownTokenError(RefusedError):
 
     _message = "there is no token {id}"
     _hint = "list them: `anabranch token list`"
+
+
+@dataclass(eq=False)
+class SessionNameError(RefusedError):
+    """A token is to be called what those of logins are."""
+
+    name: str
+
+    _message = "tokens that logins make are called {name}: they end when their browser signs out"
+    _hint = "give the token another name"
 
 
 @dataclass(eq=False)
@@ -148,9 +166,23 @@ class Accounts:
     # -- tokens ----------------------------------------------------------------------------------------
 
     def issue(self, name: str, token: str, now_ms: int, expires_at: int | None) -> tuple[str, Token]:
-        """A new token of an account, whose text is told here alone; raises NoAccountError."""
-        text = PREFIX + secrets.token_urlsafe(32)
+        """A new token of an account, whose text is told here alone; raises NoAccountError, SessionNameError.
+
+        Tokens that ended ``ENDED_MS`` ago go: no list grows with each login.
+        """
+        if token == SESSION:
+            raise SessionNameError(SESSION)
+        return self._issue(name, token, now_ms, expires_at)
+
+    def begin_session(self, name: str, now_ms: int, expires_at: int) -> tuple[str, Token]:
+        """A token of a login, which its browser's sign-out ends; raises NoAccountError."""
+        return self._issue(name, SESSION, now_ms, expires_at)
+
+    def _issue(self, name: str, token: str, now_ms: int, expires_at: int | None) -> tuple[str, Token]:
+        text = PREFIX + secrets.token_urlsafe(_BYTES)
+        ended = or_(TOKENS.c.expires_at <= now_ms - ENDED_MS, TOKENS.c.revoked_at <= now_ms - ENDED_MS)
         with self._database.begin() as connection:
+            connection.execute(delete(TOKENS).where(ended))
             found = _find(connection, name)
             if found is None:
                 raise NoAccountError(name)
@@ -211,6 +243,11 @@ _TOKEN = select(
     TOKENS.c.used_at,
     TOKENS.c.revoked_at,
 ).join(ACCOUNTS, ACCOUNTS.c.id == TOKENS.c.account)
+
+
+def is_token(text: str) -> bool:
+    """Whether a text has the form of a token; one that has not is nobody's."""
+    return _TEXT.fullmatch(text) is not None
 
 
 def digest_of(text: str) -> str:

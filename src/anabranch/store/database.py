@@ -66,7 +66,11 @@ def open_database(address: str, environ: Mapping[str, str] | None = None) -> Dat
     else:
         password = (os.environ if environ is None else environ).get("PGPASSWORD")
         engine = create_engine(
-            url.set(password=password), pool_pre_ping=True, pool_size=5, connect_args={"connect_timeout": 10}
+            url.set(password=password),
+            pool_pre_ping=True,
+            pool_size=5,
+            connect_args={"connect_timeout": 10},
+            hide_parameters=True,  # what an error tells goes to the log
         )
     made = Database(engine, name)
     try:
@@ -98,7 +102,8 @@ def _sqlite(path: Path) -> Engine:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # it holds the digests of tokens
     except OSError as error:
         raise NoStoreError(str(path), error.strerror or str(error)) from error
-    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_S})
+    address = URL.create("sqlite", database=str(path))
+    engine = create_engine(address, connect_args={"timeout": BUSY_S}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _settle(connection: Any, _: object) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
+import subprocess
+import sys
 import urllib.parse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -20,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from anabranch.operations.links.show import show
-from anabranch.service import instance
+from anabranch.service import identity, instance
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.verbs import VERBS
@@ -77,6 +82,69 @@ def test_schemathesis_finds_nothing(served: Served, method: str, path: str) -> N
             case.call_and_validate(headers=headers, checks=list(CHECKS), timeout=60)
 
         ask()
+
+
+_HOOKS = """
+import os
+import schemathesis
+from anabranch.model.accounts import Role
+from anabranch.model.clock import now_ms
+from anabranch.store.accounts import Accounts
+from anabranch.store.database import open_database
+
+ACCOUNTS = Accounts(open_database(os.environ["FUZZED_STORE"]))
+
+@schemathesis.auth(refresh_interval=None)
+class Admin:
+    def get(self, case, context):
+        now = now_ms()
+        ACCOUNTS.set("admin", now, role=Role.ADMIN, disabled=False)
+        return ACCOUNTS.issue("admin", "fuzzer", now, now + 3_600_000)[0]
+
+    def set(self, case, data, context):
+        case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
+"""
+"""An admin's token for each request: what is fuzzed revokes tokens and disables accounts."""
+_CONFIG = f"""
+[parameters]
+target = "new"
+link = "{LINK}"
+"path.where" = "orders-0"
+"""
+BOUND_S = 60
+"""Whatever is not tried by then is not."""
+
+
+@pytest.mark.timeout(600)
+def test_schemathesis_finds_nothing_in_what_belongs_together(
+    both: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of its checks, at the edges of each field and in sequences: tokens that are needed, data that is refused,
+    methods that an address has not, what was made and is gone; on what is really there.
+    """
+    for module, rate, burst in ((instance, "REQUESTS_PER_S", "REQUESTS"), (identity, "_ATTEMPTS_PER_S", "_ATTEMPTS")):
+        monkeypatch.setattr(module, rate, 1e9)
+        monkeypatch.setattr(module, burst, 1_000_000_000)
+    (tmp_path / "fuzzing_hooks.py").write_text(_HOOKS)
+    (tmp_path / "schemathesis.toml").write_text(_CONFIG)
+    store = str(tmp_path / "store.db")
+    contexts = {"old": both.here.context(), "new": both.there.context()}
+    with serving(store, contexts, tmp_path, roots=(str(tmp_path / "checkpoints"),)) as made:
+        until(lambda: made.instance.acting.acts and len(made.instance.board.seen) == 2)
+        command = [str(Path(sys.executable).parent / "schemathesis"), "run"]
+        command += [f"http://127.0.0.1:{made.port}/api/v1/openapi.json", "--phases", "coverage,stateful"]
+        for path in ENDLESS:
+            command += ["--exclude-path", path]
+        # What is right by its shape may name a link that is not there.
+        command += ["--exclude-checks", "positive_data_acceptance", "--continue-on-failure", "--no-color"]
+        command += ["--seed", "1", "--max-examples", "20", "--max-time", str(BOUND_S)]
+        environment = {**os.environ, "SCHEMATHESIS_HOOKS": "fuzzing_hooks", "FUZZED_STORE": store}
+        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [environment.get("PYTHONPATH")])])
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"Tested: (\d+)", done.stdout)[1] == str(len({*operations()})), done.stdout
 
 
 _WORDS = ("", "new", "old", LINK, "nobody", "\x00", "../..", "a" * 300, "%00", "orders-0", "'; DROP TABLE plans; --")

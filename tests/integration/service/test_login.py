@@ -110,6 +110,10 @@ def test_somebody_signs_in_with_the_highest_role_of_their_groups(served: Served)
     accounts = {one["name"]: one for one in served.get("/api/v1/accounts", role="admin")}
     assert accounts["mei"]["issuer"].endswith("/realms/platform")
     assert [one["verb"] for one in served.get("/api/v1/audit")] == ["session.begin", "session.begin"]
+    copied = {"Cookie": f"anabranch={again.cookies[urllib.parse.urlsplit(home).netloc]['anabranch']}", "Origin": home}
+    assert served.ask("DELETE", "/api/v1/session", role=None, headers=copied).status == 204
+    assert served.ask("GET", "/api/v1/me", role=None, headers=copied).status == 401, "nobody goes on with its cookie"
+    assert browser.once(f"{home}/api/v1/me").status == 200, "the other browser's session goes on"
     assert served.ask("PATCH", "/api/v1/accounts/mei", {"disabled": True}, role="admin").status == 200
     assert browser.once(f"{home}/api/v1/me").status == 401
     _, refused = Browser().sign_in(served, "mei", "mei-password")

@@ -7,11 +7,14 @@ from sqlalchemy import text
 
 from anabranch.model.accounts import Role
 from anabranch.store.accounts import (
+    ENDED_MS,
+    SESSION,
     USED_EVERY_MS,
     AccountExistsError,
     Accounts,
     LastAdminError,
     NoAccountError,
+    SessionNameError,
     UnknownTokenError,
 )
 from anabranch.store.database import Database
@@ -39,6 +42,39 @@ def test_a_token_is_its_accounts_until_it_ends(database: Database) -> None:
     assert accounts.of_token(long, NOW) is None
     assert accounts.revoke(kept.id, NOW + 9).revoked_at == NOW + 5
     assert accounts.of_token("anb_nobody", NOW) is None
+
+
+def test_tokens_that_ended_are_forgotten_some_time_later(database: Database) -> None:
+    """With the next one that is made: a list does not grow with each login; what still is taken stays for good."""
+    accounts = Accounts(database)
+    accounts.add("ada", Role.OPERATOR, NOW)
+    lasting, _ = accounts.issue("ada", "robot", NOW, None)
+    accounts.issue("ada", "laptop", NOW, NOW + 100)
+    revoked = accounts.issue("ada", "lost", NOW, None)[1]
+    accounts.revoke(revoked.id, NOW + 200)
+    accounts.begin_session("ada", NOW, NOW + 300)
+
+    def after(wait: int) -> list[str]:
+        accounts.issue("ada", f"after {wait}", NOW + wait, NOW + wait + 10 * ENDED_MS)
+        return sorted(one.name for one in accounts.tokens() if not one.name.startswith("after"))
+
+    assert after(ENDED_MS + 99) == ["browser", "laptop", "lost", "robot"]
+    assert after(ENDED_MS + 100) == ["browser", "lost", "robot"]
+    assert after(ENDED_MS + 200) == ["browser", "robot"]
+    assert after(ENDED_MS + 300) == ["robot"]
+    assert accounts.of_token(lasting, NOW + 100 * ENDED_MS) is not None
+
+
+def test_no_token_is_called_what_those_of_logins_are(database: Database) -> None:
+    """A sign-out would end it."""
+    accounts = Accounts(database)
+    accounts.add("ada", Role.VIEWER, NOW)
+    with pytest.raises(SessionNameError):
+        accounts.issue("ada", SESSION, NOW, None)
+    assert accounts.tokens() == []
+    assert accounts.begin_session("ada", NOW, NOW + 1)[1].name == SESSION
+    with pytest.raises(NoAccountError):
+        accounts.begin_session("nobody", NOW, NOW + 1)
 
 
 def test_no_token_is_kept(database: Database) -> None:

@@ -3,7 +3,8 @@
 Prints one line of JSON: addresses, and a token for each role.  Lanes move on each second.  Words on standard input:
 ``away`` ends the cluster ``far``, ``back`` starts it again; the end of the input ends it all.
 
-``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's.
+``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's; ``--empty`` has neither a cluster
+nor a link, nor a directory of checkpoints.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def fill(both: Lab, far: ClusterContext, wide: int) -> list[Moving]:
     chance = random.Random(7)
     world.commit_groups(both)
     both.on(both.target, lambda cluster: world.compared(cluster, both.lanes))
+    both.on(both.source, world.mirrored_source)
+    both.on(both.target, world.mirrored_target)
     moving = []
     ids = ("simulated-old", "simulated-new")
     for link, number, limit in (("orders-eu", 48, 52_428_800), *([("wide", wide, None)] if wide else [])):
@@ -91,7 +94,7 @@ def move(moving: Sequence[Moving], ended: threading.Event) -> None:
 
 def remember(served: Served, wide: bool) -> None:
     """An hour of the past, which the service would have to live for."""
-    for link, rate in (("orders-eu", 9_000.0), (LINK, 15.0), *([("wide", 250_000.0)] if wide else [])):
+    for link, rate in (("orders-eu", 85_000.0), (LINK, 15.0), *([("wide", 250_000.0)] if wide else [])):
         served.instance.board._past[("new", link)] = world.past(random.Random(3), rate)
 
 
@@ -105,12 +108,27 @@ def obey(far: Simulated) -> None:
         print(json.dumps({"done": line.strip()}), flush=True)
 
 
+def empty(port: int) -> None:
+    """A service that was started a moment ago, for somebody who has done nothing yet."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serving(str(Path(name) / "store.db"), {}, Path(name), port=port) as served,
+    ):
+        print(json.dumps({"url": f"http://127.0.0.1:{served.port}", "tokens": served.tokens}), flush=True)
+        for _ in sys.stdin:
+            pass
+
+
 def main(arguments: Sequence[str]) -> None:
     """Serve until standard input ends."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--lanes", type=int, default=0)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--empty", action="store_true")
     asked = parser.parse_args(arguments)
+    if asked.empty:
+        empty(asked.port)
+        return
     with tempfile.TemporaryDirectory() as name, lab() as both, Simulated(ClusterSpec(name="far"), 3) as far:
         directory, ended = Path(name), threading.Event()
         context = ClusterContext("far", tuple(far.bootstrap.split(",")))
@@ -121,6 +139,7 @@ def main(arguments: Sequence[str]) -> None:
         mover.start()
         known = world.contexts_of(("old", both.here.context()), ("new", both.there.context()), ("far", far.context()))
         checkpoint = world.checkpoint(directory / "checkpoints" / "orders-job")
+        maps = world.maps(both, directory / "checkpoints" / "adopting.json", "adopting")
         (directory / "second").mkdir()
         store, roots = str(directory / "store.db"), (str(directory / "checkpoints"),)
         with serving(store, known, directory, roots=roots, port=asked.port) as served, ExitStack() as others:
@@ -135,6 +154,7 @@ def main(arguments: Sequence[str]) -> None:
                 "tokens": served.tokens,
                 "link": LINK,
                 "checkpoint": str(checkpoint),
+                "maps": str(maps),
             }
             print(json.dumps(told), flush=True)
             obey(far)

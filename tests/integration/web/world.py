@@ -10,7 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid5
 
+from anabranch.config import maps_file
+from anabranch.config.maps_file import StoredMap
+from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.log import KeyedLog
+from anabranch.kafka.settling import until_led
+from anabranch.mirrormaker.names import HEARTBEATS, checkpoints_topic, offset_syncs_topic
+from anabranch.mirrormaker.store import OffsetSync
+from anabranch.mirrormaker.wire import (
+    Heartbeat,
+    MirrorCheckpoint,
+    encode_checkpoint,
+    encode_heartbeat,
+    encode_sync,
+)
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
@@ -19,11 +33,12 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkPlan
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.service.board import Sample
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
-from anabranch.state.topics.control import Links, Progress, ensure_topics
+from anabranch.state.topics.control import Links, Progress, ensure_topics, write
 from anabranch.state.topics.verified import VerifiedTopic
-from tests.unit.link_lab import LINK, A, B, Lab
+from tests.unit.link_lab import LINK, RUNS, TO_A, TO_B, A, B, Lab
 from tests.unit.operations.checkpoints.world import settle
 
 NAMESPACE = TopicId.parse("AAAAAAAAAAAAAAAAAAAAAQ")
@@ -238,6 +253,46 @@ async def compared(cluster: Cluster, lanes: Sequence[LaneProgress]) -> None:
     await topic.file(run, verified, report)
 
 
+async def _kept(cluster: Cluster, topic: str, entries: Sequence[tuple[bytes, bytes]]) -> None:
+    await create_topic(cluster, topic, 1, 1, {"cleanup.policy": "compact"})
+    await until_led(cluster, [topic])
+    await write(KeyedLog(cluster, topic), entries)
+
+
+async def mirrored_source(cluster: Cluster) -> None:
+    """The offset syncs of a MirrorMaker 2 that copies beside the link."""
+    syncs = [encode_sync(A, OffsetSync(10, 0)), encode_sync(A, OffsetSync(25, 10)), encode_sync(B, OffsetSync(25, 10))]
+    await _kept(cluster, offset_syncs_topic("new"), syncs)
+
+
+async def mirrored_target(cluster: Cluster) -> None:
+    """Its checkpoints, one of which is far off, and its last sign of life."""
+    answers = [
+        MirrorCheckpoint("shop", TO_A, 12, 1),
+        MirrorCheckpoint("shop", TO_B, 27, 12),
+        MirrorCheckpoint("search-index", TO_B, 19, 1),
+    ]
+    await _kept(cluster, checkpoints_topic("old"), [encode_checkpoint(one) for one in answers])
+    await _kept(cluster, HEARTBEATS, [encode_heartbeat(Heartbeat("old", "new", now_ms() - 3_000))])
+
+
+def maps(both: Lab, file: Path, link: str) -> Path:
+    """What `offsets rebuild` would have made of the copies, for a link that adopts them."""
+
+    async def ids(cluster: Cluster) -> TopicId:
+        return TopicId((await cluster.metadata([TO_A.topic])).topics[TO_A.topic].id)
+
+    copy = both.on(both.target, ids)
+    made = [
+        StoredMap(
+            LaneKey(link, lane.lane.topic_id, lane.source.partition), lane.source, lane.target, OffsetMap.of(RUNS), copy
+        )
+        for lane in both.lanes
+    ]
+    maps_file.save_rebuilt(file, link, "old", "new", made, now_ms())
+    return file
+
+
 def checkpoint(root: Path) -> Path:
     """A query of both partitions that was stopped long ago."""
     for path, text in (
@@ -255,10 +310,11 @@ def checkpoint(root: Path) -> Path:
 
 def past(chance: random.Random, base: float) -> deque[Sample]:
     """An hour of a link that caught up with a backlog."""
-    now, lag, found = now_ms(), 4_000_000.0, deque[Sample](maxlen=360)
+    now, lag, found = now_ms(), 440.0 * base, deque[Sample](maxlen=360)
     for at in range(360):
-        rate = base * (1.9 if lag > 10_000 else 1.0) * chance.uniform(0.85, 1.15)
-        lag = max(0.0, lag - rate * 0.47 * 10) if lag > 10_000 else chance.uniform(0, 3000)
+        behind = lag > 7 * base
+        rate = base * (1.9 if behind else 1.0) * chance.uniform(0.85, 1.15)
+        lag = lag - rate * 0.47 * 10 if behind else chance.uniform(3, 7) * base
         away = 200 <= at < 209
         found.append(
             Sample(

@@ -24,6 +24,7 @@ from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
+from anabranch.service.rest.metrics import own_metrics
 
 pytestmark = pytest.mark.unit
 
@@ -177,7 +178,9 @@ def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: 
 def offered() -> set[str]:
     """The sample names of a full scrape."""
     status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0),))
-    return {sample.name for family in metrics([status]) for sample in family.samples} | {"anabranch_up"}
+    served = own_metrics({"new": True}, True, 1, {200: 1})
+    families = (*metrics([status]), *served)
+    return {sample.name for family in families for sample in family.samples} | {"anabranch_up"}
 
 
 def test_dashboard_and_alerts_ask_only_for_metrics_that_exist() -> None:

@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from pydantic import ValidationError
+from typer.testing import CliRunner
 
 from anabranch.cli.checkpoints.options import RewriteFlags
 from anabranch.cli.checkpoints.options import rewrite_spec as typed_spec
 from anabranch.cli.main import app
-from anabranch.operations.documents import Schemas
+from anabranch.config import link_file, offsets_file
+from anabranch.operations.documents import Schemas, plain
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import VERBS
-from anabranch.service.verbs.rewrite_request import RewritePositions, rewrite_spec, words
+from anabranch.service.verbs import VERBS, asked
+from anabranch.service.verbs.links import CreateRequest
+from anabranch.service.verbs.rewrite_request import RewritePositions, files, rewrite_spec, words
+from anabranch.store.works import ShownPlan
 
 pytestmark = pytest.mark.unit
 
 LINK = {"target": "new", "link": "old-new"}
 REQUESTS: dict[str, list[dict[str, Any]]] = {
-    "links.create": [{"link": {"source": "old", "target": "new"}, "adopt": "/maps/old new.json"}],
+    "links.create": [
+        {"link": {"source": "old", "target": "new"}, "adopt": "/maps/old new.json"},
+        {
+            "link": {
+                "source": "old",
+                "target": "new",
+                "id": "some",
+                "filter": {"include": ["a b", "c.*"], "exclude": ["c.x"]},
+                "naming": {"kind": "template", "template": "{source}-{topic}"},
+                "replication_factor": 2,
+                "start": {"offsets": {"a b": {"0": 7, "1": 9}, "c-1": {"2": 11}}},
+                "mode": "mapped",
+                "rate_limit": "5MB/s",
+                "lease_seconds": 60,
+                "groups": {"include": ["g.*"], "interval": "20s", "checkpoints": True},
+                "shared_topics": True,
+            }
+        },
+        {"link": {"source": "old", "target": "new", "filter": {"exclude": ["x"]}, "naming": {"kind": "prefix"}}},
+        {"link": {"source": "old", "target": "new", "start": "2026-11-23T01:00:00+00:00", "rate_limit": 5000}},
+        {"link": {"source": "old", "target": "new", "start": 1763860000000, "groups": {"include": ["none"]}}},
+        {"link": {"source": "old", "target": "new", "naming": {"kind": "prefix", "separator": "-"}}},
+        {"link": {"source": "old", "target": "new", "filter": {"include": ["a"], "exclude": []}}},
+        {"link": {"source": "old", "target": "new", "configs": {"allow": ["retention.*"]}, "start": "group:a b"}},
+        {"link": {"source": "old", "target": "new", "groups": {"include": ["g"], "exclude": ["g.x"]}}},
+        {"link": {"source": "old", "target": "new", "start": {"offsets": {"t": {str(at): at for at in range(60)}}}}},
+    ],
     "links.pause": [LINK],
     "links.resume": [LINK],
     "links.accept": [LINK, {**LINK, "where": "flights-2", "at": 17}],
@@ -34,7 +67,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         {**LINK, "sync_groups": ["none"]},
     ],
     "links.run": [LINK],
-    "links.stop": [LINK],
+    "links.stop": [LINK, {**LINK, "wait_s": 0.5}],
     "links.delete": [LINK],
     "groups.baseline": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x"]}],
     "groups.sync": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x", "y"], "topics": ["t"]}],
@@ -96,20 +129,107 @@ def test_each_verb_is_tried_here() -> None:
     assert REQUESTS.keys() == VERBS.keys()
 
 
+DATED = {"link": {"source": "old", "target": "new", "configs": {"deny": []}, "start": "2026-11-23T01:00:00+02:00"}}
+"""Whose time has another form in a file."""
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every name and value of a request, however deep; ``True`` and the version of a file say nothing."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            yield from leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from leaves(inner)
+    elif value is not True:
+        yield str(value)
+
+
+FIELDS = {
+    *("filter", "include", "exclude", "naming", "kind", "template", "offsets", "start", "groups", "interval"),
+    *("source", "target", "id", "replication_factor", "mode", "rate_limit", "lease_seconds", "checkpoints", "topics"),
+    *("shared_topics", "name", "bootstrap", "configs", "allow", "separator"),
+}
+"""Names of fields within others, whose places are options of another name."""
+
+
 @pytest.mark.parametrize(("name", "fields"), EVERY)
-def test_a_request_is_a_command_line_that_does_the_same(name: str, fields: dict[str, Any]) -> None:
-    """Its options are there, with the values of the request."""
+def test_a_request_is_a_command_line_that_does_the_same(
+    name: str, fields: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its options and its files are there, with all that the request says, and no file that nobody has."""
+    monkeypatch.chdir(tmp_path)
     verb: Verb[Any, Any] = VERBS[name]
-    request = verb.request.model_validate(fields)
+    request = verb.request.model_validate_json(json.dumps(fields))
     words = shlex.split(verb.command(request))
     assert words[0] == "anabranch"
     typed, parameters = parsed([*words[1:], *verb.execute.split()])
     assert typed.split()[-1] == verb.word
     given = [str(value) if isinstance(value, Path) else value for value in parameters.values() if value]
-    for value in fields.values():
-        if not (isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list))):
+    files = verb.files(request)
+    for field, value in fields.items():
+        if isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list)) or field == "wait_s":
+            text = "\n".join([*words, *files.values()])
+            for leaf in leaves(value):
+                assert leaf in text or leaf in FIELDS, (leaf, text)
+        else:
             assert value in given or (isinstance(value, list) and tuple(value) in given), (value, given)
+    read = {str(value) for of, value in parameters.items() if isinstance(value, Path) and of != "out"}
+    assert read == files.keys() | {value for value in fields.values() if isinstance(value, str) and value in read}
     assert bool(parameters.get("execute")) == bool(verb.execute)
+
+
+@pytest.mark.parametrize("fields", [*REQUESTS["links.create"], DATED])
+def test_a_link_that_is_created_is_the_same_on_its_command_line(
+    fields: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command would store, typed as it was shown beside the files that were shown."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "contexts.yaml").write_text(
+        "version: 1\ncontexts: {old: {bootstrap: ['a:1']}, new: {bootstrap: ['b:1']}}\n", encoding="utf-8"
+    )
+    request = CreateRequest.model_validate_json(json.dumps(fields))
+    for name, text in VERBS["links.create"].files(request).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    stored: list[Any] = []
+
+    async def create(_: Any, __: Any, spec: Any, *more: Any) -> None:
+        stored.append((spec, more[0]))
+
+    monkeypatch.setattr(import_module("anabranch.cli.links.create"), "_create", create)
+    monkeypatch.setattr("anabranch.config.maps_file.load", lambda path: (str(path),))
+    words = shlex.split(VERBS["links.create"].command(request))[1:]
+    done = CliRunner().invoke(app, words, env={"ANABRANCH_CONTEXTS": str(tmp_path / "contexts.yaml")})
+    assert done.exit_code == 0, done.output
+    meant = link_file.spec_of(request.link, "here")
+    assert stored == [(meant, () if request.adopt is None else (request.adopt,))]
+    assert stored[0][0].start.offsets == meant.start.offsets, "not compared by the values themselves"
+    assert plain(stored[0][0]) == plain(meant)
+
+
+@pytest.mark.parametrize(("name", "fields"), EVERY)
+def test_a_request_that_was_kept_is_read_as_it_was_asked(name: str, fields: dict[str, Any]) -> None:
+    """Partitions are keys, which are texts in what was kept."""
+    request = VERBS[name].request.model_validate_json(json.dumps(fields))
+    kept = json.loads(json.dumps(request.model_dump(mode="json")))
+    shown = ShownPlan("0" * 32, name, kept, "", {}, "mei", 0)
+    assert asked(shown) == (VERBS[name], request)
+
+
+def test_given_offsets_of_a_rewrite_are_a_file_that_the_command_reads(tmp_path: Path) -> None:
+    """Its text holds exactly them."""
+    fields = {"path": "/c/p", "target": "new", "offsets": {"t": {"0": 7, "12": 9}, "u-1": {"3": 2**63 - 1}}}
+    request = RewritePositions.model_validate(fields)
+    ((name, text),) = files(request).items()
+    assert f"--offsets {name}" in words(request)
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert {str(at): offset for at, offset in offsets_file.load(tmp_path / name).items()} == {
+        "t-0": 7,
+        "t-12": 9,
+        "u-1-3": 2**63 - 1,
+    }
+    assert offsets_file.cluster_of(tmp_path / name) == "new"
 
 
 @pytest.mark.parametrize("fields", REQUESTS["checkpoints.rewrite"])

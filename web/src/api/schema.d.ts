@@ -470,7 +470,7 @@ export interface paths {
          * Events
          * @description Listen; what is shown is asked for again where an event names it.
          *
-         *     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads all anew.
+         *     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads everything again.
          *     ``ending`` is the last one of an instance that ends.
          */
         get: operations["events_api_v1_events_get"];
@@ -973,7 +973,7 @@ export interface paths {
         post: operations["sign_in_api_v1_session_post"];
         /**
          * Sign Out
-         * @description Sign this browser out.
+         * @description Sign this browser out: a session that a login began ends, a token that somebody typed stays what it was.
          */
         delete: operations["sign_out_api_v1_session_delete"];
         options?: never;
@@ -2430,6 +2430,9 @@ export interface components {
         PlanAnswer: {
             account: string;
             command: string;
+            files: {
+                [key: string]: string;
+            };
             hash: string;
             id: string;
             operation: string | null;

@@ -70,6 +70,7 @@ export function Chart({ title, times, series, summary }: Props) {
             grid,
             ticks: grid,
             font: "12px system-ui",
+            size: 34,
             values: (_, splits) => splits.map((at) => clock(at, 16)),
           },
           {

@@ -61,7 +61,16 @@ export function Audit() {
           query.isError ? null : <Waiting what="the audit" />
         ) : entries.length === 0 ? (
           <Empty title={account || verb ? "No entry is as the filter wants it" : "Nothing has happened yet"}>
-            {account || verb ? <p className="dim">Account and verb are matched whole.</p> : null}
+            {account || verb ? (
+              <>
+                <p className="dim">Account and verb are matched whole, as in links.pause.</p>
+                <Button act={() => setSearch({}, { replace: true })}>Show every entry</Button>
+              </>
+            ) : (
+              <p className="dim">
+                Each sign-in, plan and operation is written here. Begin at <Link href="/">all links</Link>.
+              </p>
+            )}
           </Empty>
         ) : (
           <>
@@ -86,6 +95,12 @@ export function Audit() {
 
 function Filter({ label, value, change }: { label: string; value: string; change: (value: string) => void }) {
   const [text, setText] = useState(value);
+  const [given, setGiven] = useState(value);
+  if (given !== value) {
+    // It was changed from outside of this field: what is typed here is not.
+    setGiven(value);
+    if (value !== text.trim()) setText(value);
+  }
   useEffect(() => {
     if (text.trim() === value) return undefined;
     const timer = setTimeout(() => change(text.trim()), 300);

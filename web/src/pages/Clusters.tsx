@@ -2,10 +2,12 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, told, type Schemas } from "../api/client";
 import { clustersQuery } from "../api/queries";
+import { command } from "../format/command";
 import { counted, whole } from "../format/numbers";
 import { ReadAge } from "../parts/Age";
 import { Badge } from "../parts/Badge";
 import { Button } from "../parts/Button";
+import { CommandLine } from "../parts/CopyButton";
 import { Dialog } from "../parts/Dialog";
 import { Empty } from "../parts/Empty";
 import { Facts } from "../parts/Facts";
@@ -32,10 +34,8 @@ export function Clusters() {
                 </div>
               ) : (
                 <Empty title="The contexts file names no cluster">
-                  <p className="dim">
-                    Add one: <code>anabranch context add NAME --bootstrap HOST:9092</code>. The service reads the file
-                    again by itself.
-                  </p>
+                  <p className="dim">Add one on the service&#8217;s machine; the service reads the file again by itself.</p>
+                  <CommandLine text="anabranch context add NAME --bootstrap HOST:9092" />
                 </Empty>
               )}
             </section>
@@ -169,6 +169,7 @@ function Probe({ name, close }: { name: string; close: () => void }) {
       {probe.isPending ? <p role="status">Connecting; this takes 30 seconds at most …</p> : null}
       {probe.isError ? <ProblemNotice error={probe.error} again={begin} /> : null}
       {probe.data ? <Probed probe={probe.data} /> : null}
+      <CommandLine text={command(["context", "test", name])} />
     </Dialog>
   );
 }

@@ -1,7 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
+import { useSearchParams } from "wouter";
 import { clustersQuery } from "../api/queries";
 import { Button } from "../parts/Button";
+import { CommandLine } from "../parts/CopyButton";
+import { Empty } from "../parts/Empty";
 import { Field } from "../parts/Field";
 import { Fetched } from "../parts/Fetched";
 import { Page } from "../parts/Page";
@@ -9,20 +12,23 @@ import { ActionDialog } from "../plans/ActionDialog";
 import { FormFields, initialOf } from "../plans/FormFields";
 import type { FieldSpec, Values } from "../plans/specs";
 import { useWhyNotPlan } from "../session/me";
-import { CONFIGS, COPYING, GROUPS, linkOf, NAMES, TOPICS } from "./linkForm";
+import { ADOPTING, CONFIGS, COPYING, GROUPS, linkOf, NAMES, TOPICS } from "./linkForm";
 
-const EVERY = [...NAMES, ...TOPICS, ...COPYING, ...CONFIGS, ...GROUPS];
+const EVERY = [...NAMES, ...TOPICS, ...COPYING, ...CONFIGS, ...GROUPS, ...ADOPTING];
 
 /** The fields of a link file; the plan says what would be copied, and what speaks against it. */
 export function CreateLink() {
   const clusters = useQuery(clustersQuery);
-  const [values, setValues] = useState<Values>(() => initialOf(EVERY));
+  const [search] = useSearchParams();
+  // What leads here may know some of it: an address has the fields by their names.
+  const [values, setValues] = useState<Values>(() => ({ ...initialOf(EVERY), ...Object.fromEntries(search) }));
   const [asked, setAsked] = useState<Record<string, unknown> | null>(null);
   const why = useWhyNotPlan();
   const change = (name: string, value: string) => setValues((before) => ({ ...before, [name]: value }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (why === null) setAsked({ link: linkOf(values) });
+    const adopt = (values["adopt"] ?? "").trim();
+    if (why === null) setAsked({ link: linkOf(values), ...(adopt ? { adopt } : {}) });
   };
   const naming = values["naming"];
   const topics = TOPICS.filter(
@@ -42,56 +48,66 @@ export function CreateLink() {
       under={<p className="dim">Fields of a link file. Nothing changes before the plan is applied, and nothing is copied before the link is run.</p>}
     >
       <Fetched query={clusters} what="the clusters">
-        {(data) => (
-          <form className="stack-wide" onSubmit={submit}>
-            <div className="masonry">
-              <section className="panel" aria-label="Clusters">
-                <h2>Clusters</h2>
-                {(["source", "target"] as const).map((side) => (
-                  <Field
-                    key={side}
-                    label={side === "source" ? "Source" : "Target"}
-                    hint={side === "source" ? "The cluster that is read." : "The cluster that is written to; it stores the link."}
-                  >
-                    {(attributes) => (
-                      <select
-                        {...attributes}
-                        className="input"
-                        required
-                        value={values[side] ?? ""}
-                        onChange={(event) => change(side, event.target.value)}
-                      >
-                        <option value="">choose a context</option>
-                        {data.clusters.map((cluster) => (
-                          <option key={cluster.name} value={cluster.name}>
-                            {cluster.name}
-                            {cluster.problem ? " (cannot be read)" : ""}
-                          </option>
-                        ))}
-                      </select>
-                    )}
-                  </Field>
-                ))}
-                <FormFields fields={NAMES} values={values} change={change} />
-              </section>
-              {part("Topics", topics)}
-              {part("Copying", COPYING)}
-              {part("Topic configs", CONFIGS)}
-              {part("Groups", GROUPS)}
+        {(data) =>
+          data.clusters.length === 0 ? (
+            <div className="panel">
+              <Empty title="No cluster is known, and a link needs two">
+                <p className="dim">Add them on the service&#8217;s machine; this page knows them within seconds.</p>
+                <CommandLine text="anabranch context add NAME --bootstrap HOST:9092" />
+              </Empty>
             </div>
-            <div>
-              {why === null ? (
-                <button type="submit" className="button main">
-                  Plan the link
-                </button>
-              ) : (
-                <Button why={why} act={() => undefined}>
-                  Plan the link
-                </Button>
-              )}
-            </div>
-          </form>
-        )}
+          ) : (
+            <form className="stack-wide" onSubmit={submit}>
+              <div className="masonry">
+                <section className="panel" aria-label="Clusters">
+                  <h2>Clusters</h2>
+                  {(["source", "target"] as const).map((side) => (
+                    <Field
+                      key={side}
+                      label={side === "source" ? "Source" : "Target"}
+                      hint={side === "source" ? "The cluster that is read." : "The cluster that is written to; it stores the link."}
+                    >
+                      {(attributes) => (
+                        <select
+                          {...attributes}
+                          className="input"
+                          required
+                          value={values[side] ?? ""}
+                          onChange={(event) => change(side, event.target.value)}
+                        >
+                          <option value="">choose a context</option>
+                          {data.clusters.map((cluster) => (
+                            <option key={cluster.name} value={cluster.name}>
+                              {cluster.name}
+                              {cluster.problem ? " (cannot be read)" : ""}
+                            </option>
+                          ))}
+                        </select>
+                      )}
+                    </Field>
+                  ))}
+                  <FormFields fields={NAMES} values={values} change={change} />
+                </section>
+                {part("Topics", topics)}
+                {part("Copying", COPYING)}
+                {part("Topic configs", CONFIGS)}
+                {part("Groups", GROUPS)}
+                {part("Take over from another tool", ADOPTING)}
+              </div>
+              <div>
+                {why === null ? (
+                  <button type="submit" className="button main">
+                    Plan the link
+                  </button>
+                ) : (
+                  <Button why={why} act={() => undefined}>
+                    Plan the link
+                  </Button>
+                )}
+              </div>
+            </form>
+          )
+        }
       </Fetched>
       {asked === null ? null : (
         <ActionDialog verb="links.create" title="Create a link" body={asked} fields={[]} close={() => setAsked(null)} />

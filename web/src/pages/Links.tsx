@@ -7,6 +7,7 @@ import { Sparkline } from "../charts/Sparkline";
 import { bytes, counted, perSecond, rate, seconds, UNKNOWN, whole } from "../format/numbers";
 import { ReadAge } from "../parts/Age";
 import { Badge } from "../parts/Badge";
+import { Button } from "../parts/Button";
 import { Empty } from "../parts/Empty";
 import { Fetched } from "../parts/Fetched";
 import { Figures } from "../parts/Figures";
@@ -148,7 +149,9 @@ function Shown({ data }: { data: Schemas["LinksAnswer"] }) {
               {rows.length ? (
                 <Table caption="Links" columns={columns} rows={rows} rowKey={(row) => `${row.target} ${row.id}`} />
               ) : (
-                <Empty title={`No link has "${text}" in its name or clusters`} />
+                <Empty title={`No link has "${text}" in its name or clusters`}>
+                  <Button act={() => setText("")}>Show all links</Button>
+                </Empty>
               )}
             </div>
           </>
@@ -157,6 +160,12 @@ function Shown({ data }: { data: Schemas["LinksAnswer"] }) {
             <p className="dim">
               A link says what is copied from one cluster to another. Create one here, or by{" "}
               <code>anabranch link create</code>; this page shows it within seconds.
+            </p>
+            <p className="row">
+              <Link href="/links/create" className="button">
+                Create the first one
+              </Link>
+              <Link href="/clusters">The clusters that are known</Link>
             </p>
           </Empty>
         )}

@@ -22,7 +22,10 @@ export function Operations() {
           return works.length === 0 ? (
             <div className="panel">
               <Empty title="Nothing has been changed through this service yet">
-                <p className="dim">A plan that is applied becomes an operation, and stays here with its report.</p>
+                <p className="dim">
+                  A plan that is applied becomes an operation, and stays here with its report. Plan one at{" "}
+                  <Link href="/">a link</Link>.
+                </p>
               </Empty>
             </div>
           ) : (

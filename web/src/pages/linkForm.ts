@@ -58,6 +58,15 @@ export const GROUPS: readonly FieldSpec[] = [
   { name: "checkpoints", label: "Publish checkpoints as MirrorMaker 2 does", kind: "check" },
 ];
 
+export const ADOPTING: readonly FieldSpec[] = [
+  {
+    name: "adopt",
+    label: "File of maps to adopt",
+    kind: "text",
+    hint: "Of the service's machine, as offsets.rebuild left it: the link goes on where the copies end. Empty for a new copy.",
+  },
+];
+
 const some = (entries: readonly (readonly [string, unknown])[]): Record<string, unknown> | undefined => {
   const found = entries.filter(([, value]) => value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0));
   return found.length ? Object.fromEntries(found) : undefined;

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { useCurrentInSight } from "./useCurrentInSight";
 
 export interface Tab {
   href: string;
@@ -7,12 +8,15 @@ export interface Tab {
 }
 
 /** Each tab is a page of its own, with an address. */
-export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
-  <nav className="tabs" aria-label={label}>
-    {tabs.map((tab) => (
-      <Link key={tab.href} href={tab.href} aria-current={tab.current ? "page" : undefined}>
-        {tab.label}
-      </Link>
-    ))}
-  </nav>
-);
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const row = useCurrentInSight(tabs.find((tab) => tab.current)?.href ?? "");
+  return (
+    <nav className="tabs" aria-label={label} ref={row}>
+      {tabs.map((tab) => (
+        <Link key={tab.href} href={tab.href} aria-current={tab.current ? "page" : undefined}>
+          {tab.label}
+        </Link>
+      ))}
+    </nav>
+  );
+}

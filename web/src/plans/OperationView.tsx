@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { operationQuery } from "../api/queries";
 import type { Problem } from "../api/problem";
 import { seconds } from "../format/numbers";
+import { literal } from "../format/patterns";
 import { useNow } from "../live/ticker";
 import { Document } from "../parts/Document";
 import { Fetched } from "../parts/Fetched";
@@ -44,6 +46,7 @@ export function WorkView({ work, again }: { work: Schemas["Work"]; again?: React
           <p className="dim small">It took {seconds((work.ended_at - work.began_at) / 1000)}.</p>
         )}
       </div>
+      {work.verb === "offsets.rebuild" ? <Adopt work={work} /> : null}
       {work.verb === "groups.sync" ? (
         <GroupsBody groups={(work.report as Schemas["GroupsMoved"]).groups} />
       ) : (
@@ -55,6 +58,27 @@ export function WorkView({ work, again }: { work: Schemas["Work"]; again?: React
         </details>
       )}
     </div>
+  );
+}
+
+/** What maps are made for: a link that goes on where they end. */
+function Adopt({ work }: { work: Schemas["Work"] }) {
+  const { source, target, link, topics } = work.request as Record<"source" | "target" | "link", string> & { topics: Record<string, string> };
+  const copies = Object.entries(topics);
+  const naming = copies.every(([name, copy]) => copy === name)
+    ? "identity"
+    : copies.every(([name, copy]) => copy === `${source}.${name}`)
+      ? "prefix"
+      : "";
+  const given = new URLSearchParams({ source, target, id: link, adopt: (work.report as Schemas["AlignmentReport"]).file });
+  if (naming) given.set("naming", naming);
+  given.set("include", copies.map(([name]) => literal(name)).join("\n"));
+  return (
+    <p>
+      <Link className="button main" href={`/links/create?${given.toString()}`}>
+        Create the link that adopts them
+      </Link>
+    </p>
   );
 }
 

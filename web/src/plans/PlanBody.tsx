@@ -42,6 +42,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <p>The comparison would be asked to end; `resume` goes on with it up to the same pins.</p>;
     case "checkpoints.rewrite":
       return <RewriteBody plan={document as Schemas["RewritePlan"]} />;
+    case "offsets.rebuild":
+      return <MapsBody plan={document as Schemas["AlignmentPlan"]} />;
     case "checkpoints.undo":
       return <UndoRewriteBody plan={document as Schemas["UndoRewritePlan"]} />;
     default:
@@ -172,6 +174,24 @@ const ComparisonBody = ({ plan }: { plan: Schemas["ComparisonPlan"] }) => (
         <Document value={plan.doubts} />
       </>
     ) : null}
+  </div>
+);
+
+const MapsBody = ({ plan }: { plan: Schemas["AlignmentPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {counted(plan.lanes, "partition")} with {counted(plan.offsets, "source offset")} would be read on both clusters, and aligned
+    </p>
+    <Table
+      caption="Topics and their copies"
+      rows={Object.entries(plan.topics)}
+      rowKey={([name]) => name}
+      columns={[
+        { key: "source", label: "source", head: "Source", cell: ([name]) => name },
+        { key: "copy", label: "copy", head: "Copy", cell: ([, copy]) => copy },
+      ]}
+    />
+    <p className="dim">The maps are a file of the service&#8217;s machine, that the link {plan.link} can adopt.</p>
   </div>
 );
 

@@ -23,7 +23,7 @@ export function PlanHead({ plan }: { plan: Schemas["PlanAnswer"] }) {
           ["needs the role", plan.role],
         ]}
       />
-      <CommandLine text={plan.command} />
+      <CommandLine text={plan.command} files={plan.files} />
     </div>
   );
 }

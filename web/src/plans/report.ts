@@ -45,6 +45,8 @@ export function reportWords(work: Schemas["Work"]): string {
       return `The comparison ${String(report["run"])} runs as process ${String(report["process"])}.`;
     case "verify.stop":
       return report["asked"] ? "The comparison was asked to end." : "No comparison ran.";
+    case "offsets.rebuild":
+      return mapped(report as unknown as Schemas["AlignmentReport"]);
     case "checkpoints.rewrite": {
       const undo = report["undo"];
       return (
@@ -57,6 +59,13 @@ export function reportWords(work: Schemas["Work"]): string {
     default:
       return "";
   }
+}
+
+function mapped(report: Schemas["AlignmentReport"]): string {
+  const unclear = report.lanes.reduce((sum, lane) => sum + lane.unclear, 0);
+  const records = report.lanes.reduce((sum, lane) => sum + lane.records, 0);
+  const doubt = unclear ? ` ${counted(unclear, "stretch", "stretches")} are unclear: positions there are refused.` : "";
+  return `Maps of ${counted(report.lanes.length, "partition")} with ${counted(records, "record")} are in ${report.file}.${doubt}`;
 }
 
 function linkOf(report: Record<string, unknown>): string {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from fastapi import APIRouter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.responses import Response
 
@@ -28,26 +31,27 @@ class _Collector(Collector):
     def __init__(self, here: Instance) -> None:
         self._here = here
 
-    def collect(self):  # type: ignore[no-untyped-def]
+    def collect(self) -> Iterator[Metric]:
         """The metrics of now; of a cluster that cannot be read only that."""
         here = self._here
-        up = GaugeMetricFamily(
-            "anabranch_cluster_up", "1 if the cluster's links were just read, 0 if not", labels=("cluster",)
-        )
-        for cluster in here.board.seen:
-            up.add_metric((cluster.name,), 0 if cluster.problem is not None else 1)
-        yield up
-        acts = GaugeMetricFamily("anabranch_service_acts", "1 if this instance acts, 0 if it only shows")
-        acts.add_metric((), here.acting.acts)
-        yield acts
-        listeners = GaugeMetricFamily("anabranch_service_listeners", "Open event streams")
-        listeners.add_metric((), len(here.hub))
-        yield listeners
-        asked = CounterMetricFamily("anabranch_service_requests", "Requests answered", labels=("status",))
-        for status, number in sorted(here.requests.items()):
-            asked.add_metric((str(status),), number)
-        yield asked
-        known = [
-            link.status for cluster in here.board.seen if cluster.problem is None for link in cluster.links.values()
-        ]
-        yield from of_links(known)
+        up = {cluster.name: cluster.problem is None for cluster in here.board.seen}
+        yield from own_metrics(up, here.acting.acts, len(here.hub), here.requests)
+        yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
+
+
+def own_metrics(up: Mapping[str, bool], acts: bool, listeners: int, requests: Mapping[int, int]) -> Iterator[Metric]:
+    """The service's own: which clusters were just read, whether it acts, who listens, and answers by their status."""
+    clusters = GaugeMetricFamily(
+        "anabranch_cluster_up", "1 if the cluster's links were just read, 0 if not", labels=("cluster",)
+    )
+    for name, is_up in up.items():
+        clusters.add_metric((name,), is_up)
+    yield clusters
+    yield GaugeMetricFamily("anabranch_service_acts", "1 if this instance acts, 0 if it only shows", value=acts)
+    yield GaugeMetricFamily("anabranch_service_listeners", "Open event streams", value=listeners)
+    answered_ = CounterMetricFamily(
+        "anabranch_service_requests", "Requests that were answered, by the status of HTTP", labels=("status",)
+    )
+    for status, number in sorted(requests.items()):
+        answered_.add_metric((str(status),), number)
+    yield answered_

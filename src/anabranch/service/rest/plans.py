@@ -87,6 +87,7 @@ def told(shown: ShownPlan) -> PlanAnswer:
         shown.planned_at,
         verb.role.word,
         " ".join(part for part in (verb.command(request), verb.execute) if part),
+        verb.files(request),
         shown.operation,
     )
 

@@ -19,7 +19,7 @@ from anabranch.service.instance import Instance
 from anabranch.service.oidc import LOGIN_S
 from anabranch.service.verb import Request as Body
 from anabranch.service.web import AsViewer, Here, address_of, answer, body_of, expects
-from anabranch.store.accounts import AccountExistsError
+from anabranch.store.accounts import SESSION, AccountExistsError
 
 router = APIRouter(prefix="/api/v1", tags=["session"])
 LOGIN_COOKIE = "anabranch_login"
@@ -61,7 +61,10 @@ async def sign_in(request: Request, here: Here) -> Response:
 
 @router.delete("/session", status_code=204, responses=answered(None, 204, "Signed out"))
 async def sign_out(here: Here, caller: AsViewer) -> Response:
-    """Sign this browser out."""
+    """Sign this browser out: a session that a login began ends, a token that somebody typed stays what it was."""
+    session = caller.token
+    if session is not None and session.name == SESSION:
+        await here.stored.ask(lambda: here.stored.accounts.revoke(session.id, now_ms()))
     await here.acting.note(caller, "session.end", f"account {caller.account.name}")
     answer_ = Response(status_code=204)
     answer_.delete_cookie(COOKIE, path="/", secure=_is_tls(here), httponly=True, samesite="strict")
@@ -103,7 +106,7 @@ async def finish(here: Here, request: Request) -> Response:
         raise LoginRefusedError(f"the account {error.name} is not the provider's") from error
     if account.disabled_at is not None:
         raise LoginRefusedError(f"the account {account.name} is disabled")
-    text, _ = await here.stored.ask(lambda: accounts.issue(account.name, "browser", now, now + SESSION_S * 1000))
+    text, _ = await here.stored.ask(lambda: accounts.begin_session(account.name, now, now + SESSION_S * 1000))
     await here.acting.note(Caller(account, address_of(request)), "session.begin", f"account {account.name}")
     answer_ = _signed_in(RedirectResponse("/", 303), here, text)
     answer_.delete_cookie(LOGIN_COOKIE, path=LOGIN_PATH, secure=_is_tls(here), httponly=True, samesite="lax")

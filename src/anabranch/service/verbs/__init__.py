@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,4 +20,5 @@ def asked(shown: ShownPlan) -> tuple[Verb[Any, Any], Any]:
     verb = VERBS.get(shown.verb)
     if verb is None:
         raise NoPlanError(shown.id)
-    return verb, verb.request.model_validate(shown.request)
+    # Read as JSON, as it was when it was asked: a number may be a key there.
+    return verb, verb.request.model_validate_json(json.dumps(shown.request))

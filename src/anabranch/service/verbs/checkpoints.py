@@ -11,7 +11,7 @@ from anabranch.operations.checkpoints import rewrite, undo
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Place, Request, Verb
-from anabranch.service.verbs.rewrite_request import RewritePositions, as_rewrite, words
+from anabranch.service.verbs.rewrite_request import RewritePositions, as_rewrite, files, words
 from anabranch.service.words import command
 
 
@@ -52,6 +52,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         words,
         _plan,
         _apply,
+        files=files,
     ),
     Verb(
         "checkpoints.undo",

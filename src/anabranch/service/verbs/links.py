@@ -24,6 +24,7 @@ from anabranch.operations.links.run import BegunRun, RunPlan, RunReport
 from anabranch.operations.links.show import show
 from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
+from anabranch.service.verbs import create_words
 from anabranch.service.words import command
 from anabranch.store.runs import RunKind
 
@@ -225,9 +226,8 @@ def _abort_words(request: AbortRequest) -> str:
     return command("link", "abort-transaction", request.link, request.where, options=options)
 
 
-def _create_words(request: CreateRequest) -> str:
-    name = request.link.id or f"{request.link.source}-{request.link.target}"
-    return command("link", "create", options=[("--file", f"{name}.yaml"), ("--adopt", request.adopt)])
+def _stop_words(request: LinkStopRequest) -> str:
+    return command("link", "stop", request.link, options=[("--wait", f"{request.wait_s:g}"), _target(request)])
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -239,9 +239,10 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         CreateLinkPlan,
         CreateLinkReport,
         lambda request: f"link {request.link.id or f'{request.link.source}-{request.link.target}'}",
-        _create_words,
+        lambda request: create_words.words(request.link, request.adopt),
         _create_plan,
         _create_apply,
+        files=lambda request: create_words.files(request.link),
     ),
     Verb(
         "links.pause",
@@ -327,7 +328,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         StopPlan,
         StopReport,
         _subject,
-        lambda request: command("link", "stop", request.link, options=[_target(request)]),
+        _stop_words,
         _stop_plan,
         _stop,
         execute="",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec, Split, StopSavepoint, Uncommitted
-from anabranch.config import maps_file
+from anabranch.config import maps_file, offsets_file
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.start import StartPosition
@@ -29,7 +29,7 @@ from anabranch.service.words import command
 
 Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
 Partition = Annotated[int, Field(ge=0, lt=2**31)]
-OFFSETS = "offsets.yaml"
+OFFSETS = "offsets.json"
 """What a command line calls the file of offsets that a request has in itself."""
 
 
@@ -131,8 +131,7 @@ async def translation_source(reach: Reach, request: Leading) -> TranslationSourc
         source, _ = await asyncio.to_thread(maps_file.contexts_of, file)
         method = ByMaps(str(file), maps, target, _known(reach, source))
     elif request.offsets is not None:
-        offsets = {TopicPartition(t, p): at for t, found in request.offsets.items() for p, at in found.items()}
-        method = ByOffsets("the request", offsets, target)
+        method = ByOffsets("the request", _given(request.offsets), target)
     else:
         assert request.start is not None
         method = ByStart(StartPosition.parse(request.start), target)
@@ -191,6 +190,13 @@ def leading_options(request: Leading) -> list[tuple[str, object]]:
     ]
 
 
+def files(request: Leading) -> dict[str, str]:
+    """What the command line reads, by its name: given offsets."""
+    if request.offsets is None:
+        return {}
+    return {OFFSETS: offsets_file.text_of(_given(request.offsets), request.target or "")}
+
+
 def words(request: RewritePositions) -> str:
     """The command line."""
     options = leading_options(request)
@@ -205,6 +211,10 @@ def words(request: RewritePositions) -> str:
         options.append(("--stop-savepoint", request.stop_savepoint.value))
     options += [("--to", request.to), ("--stopped", request.stopped)]
     return command("checkpoint", "rewrite", request.path, options=options)
+
+
+def _given(offsets: Mapping[str, Mapping[int, int]]) -> dict[TopicPartition, int]:
+    return {TopicPartition(t, p): at for t, found in offsets.items() for p, at in found.items()}
 
 
 def _part(part: RewritePartShape) -> str:

@@ -3,6 +3,7 @@ import { useState, type FormEvent } from "react";
 import { client, told, type Schemas } from "../../api/client";
 import { problemFrom } from "../../api/problem";
 import { accountsQuery } from "../../api/queries";
+import { command } from "../../format/command";
 import { Age } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
 import { Button } from "../../parts/Button";
@@ -13,6 +14,7 @@ import { Table } from "../../parts/Table";
 import { FormFields, initialOf } from "../../plans/FormFields";
 import type { FieldSpec, Values } from "../../plans/specs";
 import { ROLES, type RoleWord } from "../../session/me";
+import { OnMachine } from "./OnMachine";
 
 type Account = Schemas["Account"];
 
@@ -145,6 +147,7 @@ function NewAccount({ close }: { close: () => void }) {
           change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
         />
       </form>
+      <OnMachine text={command(["account", "add", (values["name"] ?? "").trim() || "NAME"], [["--role", values["role"]]])} />
     </Dialog>
   );
 }
@@ -199,6 +202,16 @@ function Change({ opened, close }: { opened: Exclude<Opened, { kind: "new" }>; c
             : "Its tokens that have not expired let it in again."}
         </p>
       )}
+      <OnMachine
+        text={command(
+          ["account", "set", account.name],
+          [
+            ["--role", kind === "role" ? values["role"] : undefined],
+            ["--disable", kind === "disable"],
+            ["--enable", kind === "enable"],
+          ],
+        )}
+      />
     </Dialog>
   );
 }

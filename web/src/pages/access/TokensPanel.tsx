@@ -3,6 +3,7 @@ import { useState, type FormEvent } from "react";
 import { client, told, type Schemas } from "../../api/client";
 import { problemFrom } from "../../api/problem";
 import { tokensQuery } from "../../api/queries";
+import { command } from "../../format/command";
 import { useNow } from "../../live/ticker";
 import { Age } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
@@ -16,6 +17,7 @@ import { Table } from "../../parts/Table";
 import { FormFields, initialOf } from "../../plans/FormFields";
 import type { FieldSpec, Values } from "../../plans/specs";
 import { useMe } from "../../session/me";
+import { OnMachine } from "./OnMachine";
 
 type Token = Schemas["Token"];
 
@@ -35,7 +37,7 @@ export function TokensPanel({ admin }: { admin: boolean }) {
         {(tokens) =>
           tokens.length === 0 ? (
             <Empty title="There are no tokens">
-              <p className="dim">A program sends one as `Authorization: Bearer TOKEN`.</p>
+              <p className="dim">Make one for a program, which sends it as <code>Authorization: Bearer TOKEN</code>.</p>
             </Empty>
           ) : (
             <div className="flush">
@@ -172,6 +174,15 @@ function MakeToken({ admin, close }: { admin: boolean; close: () => void }) {
           change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
         />
       </form>
+      <OnMachine
+        text={command(
+          ["token", "create", (admin ? (values["account"] ?? "").trim() : me.account) || "ACCOUNT"],
+          [
+            ["--name", (values["name"] ?? "").trim()],
+            ["--days", values["days"]],
+          ],
+        )}
+      />
     </Dialog>
   );
 }
@@ -200,6 +211,7 @@ function Revoke({ token, close }: { token: Token; close: () => void }) {
     >
       {revoke.isError ? <ProblemNotice error={revoke.error} title="Not revoked" /> : null}
       <p>It lets nobody in any more, at once. Whoever uses it needs another one.</p>
+      <OnMachine text={command(["token", "revoke", token.id])} />
     </Dialog>
   );
 }

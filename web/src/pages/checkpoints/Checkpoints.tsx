@@ -5,6 +5,7 @@ import { useMe } from "../../session/me";
 import { NotThere } from "../NotThere";
 import { Advise } from "./Advise";
 import { Look } from "./Look";
+import { Prove } from "./Prove";
 import { Rewrite } from "./Rewrite";
 import { Undo } from "./Undo";
 
@@ -12,6 +13,7 @@ const TABS = [
   ["", "Look"],
   ["advice", "Advice"],
   ["rewrite", "Rewrite"],
+  ["proof", "Proof"],
   ["undo", "Undo"],
 ] as const;
 
@@ -49,6 +51,7 @@ export function Checkpoints({ tab }: { tab: string }) {
           {tab === "" ? <Look roots={me.roots} /> : null}
           {tab === "advice" ? <Advise roots={me.roots} /> : null}
           {tab === "rewrite" ? <Rewrite roots={me.roots} /> : null}
+          {tab === "proof" ? <Prove roots={me.roots} /> : null}
           {tab === "undo" ? <Undo /> : null}
         </>
       )}

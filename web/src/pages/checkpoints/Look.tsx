@@ -3,7 +3,9 @@ import { useSearchParams } from "wouter";
 import { client, told, type Schemas } from "../../api/client";
 import { clustersQuery } from "../../api/queries";
 import { bytes, UNKNOWN, whole } from "../../format/numbers";
+import { command } from "../../format/command";
 import { Age } from "../../parts/Age";
+import { CommandLine } from "../../parts/CopyButton";
 import { Facts } from "../../parts/Facts";
 import { ProblemNotice } from "../../parts/ProblemNotice";
 import { Reasons } from "../../parts/Reasons";
@@ -53,7 +55,14 @@ export function Look({ roots }: { roots: readonly string[] }) {
       </section>
       {ask.isPending ? <Waiting what="the checkpoint" /> : null}
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}
-      {ask.data ? <Shown found={ask.data as Inspection} /> : null}
+      {ask.data ? (
+        <>
+          <Shown found={ask.data as Inspection} />
+          <CommandLine
+            text={command(["checkpoint", "inspect", String(ask.variables["path"])], [["--cluster", ask.variables["cluster"] as string | undefined]])}
+          />
+        </>
+      ) : null}
     </div>
   );
 }

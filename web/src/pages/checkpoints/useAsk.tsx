@@ -15,7 +15,7 @@ export function useAsk(fields: readonly FieldSpec[], label: string, send: (body:
     send(bodyOf(fields, values));
   };
   const form = (
-    <form className="stack" onSubmit={submit}>
+    <form className="stack wide-form" onSubmit={submit}>
       <FormFields
         fields={fields}
         values={values}

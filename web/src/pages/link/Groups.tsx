@@ -4,8 +4,10 @@ import { useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { groupQuery, groupsQuery, movesQuery } from "../../api/queries";
 import { counted, whole } from "../../format/numbers";
+import { literal } from "../../format/patterns";
 import { Age, ReadAge } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
+import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { Facts } from "../../parts/Facts";
 import { Fetched } from "../../parts/Fetched";
@@ -24,9 +26,6 @@ export function Groups({ target, link }: Props) {
   const group = search.get("group");
   return group === null ? <All target={target} link={link} /> : <One target={target} link={link} group={group} />;
 }
-
-/** A regular expression that matches this name alone. */
-const only = (group: string): string => group.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 function All({ target, link }: Props) {
   const query = useQuery(groupsQuery(target, link));
@@ -71,9 +70,7 @@ function All({ target, link }: Props) {
                   <p className="dim">Groups appear here once their consumers commit.</p>
                 </Empty>
               ) : (
-                <div className="flush">
-                  <Rows groups={data.groups.filter((one) => one.group.includes(text.trim()))} />
-                </div>
+                <Found groups={data.groups.filter((one) => one.group.includes(text.trim()))} text={text} all={() => setText("")} />
               )}
             </div>
           </>
@@ -83,6 +80,17 @@ function All({ target, link }: Props) {
     </section>
   );
 }
+
+const Found = ({ groups, text, all }: { groups: readonly Schemas["GroupRow"][]; text: string; all: () => void }) =>
+  groups.length === 0 ? (
+    <Empty title={`No group has "${text.trim()}" in its name`}>
+      <Button act={all}>Show all groups</Button>
+    </Empty>
+  ) : (
+    <div className="flush">
+      <Rows groups={groups} />
+    </div>
+  );
 
 /** What was moved on a cluster by any link, and can be taken back. */
 function Moves({ target }: { target: string }) {
@@ -209,7 +217,7 @@ function Sync({ sync }: { sync: Schemas["GroupSyncStatus"] | null }) {
 function One({ target, link, group }: Props & { group: string }) {
   const query = useQuery(groupQuery(target, link, group));
   const [, setSearch] = useSearchParams();
-  const body = { target, link, groups: [only(group)] };
+  const body = { target, link, groups: [literal(group)] };
   return (
     <section className="stack" aria-label={`Group ${group}`}>
       <div className="row">

@@ -1,8 +1,10 @@
 import { useEffect, useState } from "react";
 import { counted, whole } from "../../format/numbers";
 import { ReadAge } from "../../parts/Age";
+import { Button } from "../../parts/Button";
 import { Empty } from "../../parts/Empty";
 import { ProblemNotice } from "../../parts/ProblemNotice";
+import { Action } from "../../plans/Action";
 import { LANE_STATES, useLanesAsked } from "./useLanesAsked";
 import { LanesTable } from "./LanesTable";
 import { useLanePages } from "./useLanePages";
@@ -11,10 +13,11 @@ import type { Schemas } from "../../api/client";
 interface Props {
   target: string;
   link: string;
-  total: number;
+  summary: Schemas["LinkSummary"];
 }
 
-export function Lanes({ target, link, total }: Props) {
+export function Lanes({ target, link, summary }: Props) {
+  const total = summary.totals.lanes;
   const [asked, change] = useLanesAsked();
   const [text, setText] = useState(asked.text);
   useEffect(() => {
@@ -27,7 +30,15 @@ export function Lanes({ target, link, total }: Props) {
     return (
       <div className="panel">
         <Empty title="This link has no lanes yet">
-          <p className="dim">A lane is one source partition that is copied to one target partition. They appear when the link runs.</p>
+          <p className="dim">
+            A lane is one source partition that is copied to one target partition.{" "}
+            {summary.running ? "The link runs: its lanes appear within seconds." : "They appear when the link runs."}
+          </p>
+          {summary.running ? null : (
+            <Action verb="links.run" body={{ target, link }} title={`Run ${link}`}>
+              Run the link
+            </Action>
+          )}
         </Empty>
       </div>
     );
@@ -74,6 +85,18 @@ export function Lanes({ target, link, total }: Props) {
         {pages.readAt === undefined ? null : <ReadAge ms={pages.readAt} problem={pages.problem ?? null} />}
       </div>
       {pages.error ? <ProblemNotice error={pages.error} again={pages.again} /> : null}
+      {pages.matching === 0 ? (
+        <div className="row">
+          <Button
+            act={() => {
+              setText("");
+              change({ text: "", state: [], mode: "" });
+            }}
+          >
+            Show every lane
+          </Button>
+        </div>
+      ) : null}
       <LanesTable target={target} link={link} asked={asked} change={change} pages={pages} />
     </section>
   );

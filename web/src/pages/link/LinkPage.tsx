@@ -104,7 +104,7 @@ function Tab({ target, link, tab, answer }: Props & { answer: Schemas["LinkAnswe
     case "where":
       return <Where target={target} link={link} />;
     default:
-      return <Lanes target={target} link={link} total={answer.summary.totals.lanes} />;
+      return <Lanes target={target} link={link} summary={answer.summary} />;
   }
 }
 

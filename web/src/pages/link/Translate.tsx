@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { client, told, type Schemas } from "../../api/client";
+import { command } from "../../format/command";
 import { partitionOf } from "../../format/partitions";
 import { whole } from "../../format/numbers";
 import { Badge } from "../../parts/Badge";
@@ -108,7 +109,14 @@ export function Translate({ target, link, lane }: Props) {
       {ask.data?.answers.map((answer) => <Answer key={answer.offset} answer={answer} />)}
       {ask.data && found ? (
         <CommandLine
-          text={`anabranch offsets translate ${link} ${asked}:${offset} --target ${target}${reverse ? " --reverse" : ""}${records ? " --records" : ""}`}
+          text={command(
+            ["offsets", "translate", link, `${asked}:${offset}`],
+            [
+              ["--target", target],
+              ["--reverse", reverse],
+              ["--records", records],
+            ],
+          )}
         />
       ) : null}
     </div>

@@ -2,9 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { ProblemError } from "../../api/problem";
 import type { Schemas } from "../../api/client";
 import { verificationQuery } from "../../api/queries";
+import { command } from "../../format/command";
 import { bytes, counted, share, whole } from "../../format/numbers";
 import { Age, ReadAge } from "../../parts/Age";
 import { Badge } from "../../parts/Badge";
+import { CommandLine } from "../../parts/CopyButton";
+import { Download } from "../../parts/Download";
 import { Empty } from "../../parts/Empty";
 import { Fetched } from "../../parts/Fetched";
 import { Figures } from "../../parts/Figures";
@@ -50,6 +53,9 @@ export function Verification({ target, link }: Props) {
         <div className="panel">
           <Empty title="This link was never compared">
             <p className="dim">A comparison reads both sides record by record, while the link goes on, and names every difference.</p>
+            <Action verb="verify.start" body={body} title={`Compare both sides of ${link}`}>
+              Compare now
+            </Action>
           </Empty>
         </div>
       ) : (
@@ -91,6 +97,30 @@ function Shown({ target, link, status }: Props & { status: Schemas["VerifyStatus
           {own ? null : <p className="old">The report below is that of an earlier comparison, {report.run}.</p>}
           <Lanes report={report} />
           <Samples target={target} link={link} samples={report.samples} />
+          <section className="panel" aria-label="The report itself">
+            <h2>The report itself</h2>
+            <div className="row">
+              <Download
+                name={`verify-${link}-${report.run}.json`}
+                text={`${JSON.stringify(status.report, null, 2)}\n`}
+                label="Save the report (JSON)"
+                kind="application/json"
+              />
+              <span className="dim small">
+                As <code>schemas/verify-report.schema.json</code> has it. The command line makes a page of it, too.
+              </span>
+            </div>
+            <CommandLine
+              text={command(
+                ["verify", "show", link],
+                [
+                  ["--target", target],
+                  ["--report", `verify-${link}.json`],
+                  ["--page", `verify-${link}.html`],
+                ],
+              )}
+            />
+          </section>
         </>
       )}
     </div>

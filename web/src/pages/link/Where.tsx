@@ -1,23 +1,28 @@
+import { GroupOffsets, ManyOffsets } from "./Many";
 import { Translate } from "./Translate";
 
 /** Where is this record?  Both ways, for any partition of the link. */
 export const Where = ({ target, link }: { target: string; link: string }) => (
-  <section className="columns" aria-label="Where is this record?">
-    <div className="panel">
-      <h2>Where is this record?</h2>
-      <Translate target={target} link={link} />
+  <div className="stack-wide">
+    <div className="columns">
+      <section className="panel" aria-label="Where is this record?">
+        <h2>Where is this record?</h2>
+        <Translate target={target} link={link} />
+      </section>
+      <section className="panel" aria-label="What an answer means">
+        <h2>What an answer means</h2>
+        <p>
+          <strong>exact</strong>: this is the offset. Every other answer is a refusal with its reason; no offset is ever
+          guessed.
+        </p>
+        <p>
+          <strong>before</strong> anything that was copied; <strong>after</strong> all that was copied by now;{" "}
+          <strong>unmapped</strong>: a record that has no counterpart; <strong>unknown</strong>: no lane copies the
+          partition, or its map is in doubt.
+        </p>
+      </section>
     </div>
-    <div className="panel">
-      <h2>What an answer means</h2>
-      <p>
-        <strong>exact</strong>: this is the offset. Every other answer is a refusal with its reason; no offset is ever
-        guessed.
-      </p>
-      <p>
-        <strong>before</strong> anything that was copied; <strong>after</strong> all that was copied by now;{" "}
-        <strong>unmapped</strong>: a record that has no counterpart; <strong>unknown</strong>: no lane copies the
-        partition, or its map is in doubt.
-      </p>
-    </div>
-  </section>
+    <ManyOffsets target={target} link={link} />
+    <GroupOffsets target={target} link={link} />
+  </div>
 );

@@ -1,0 +1,24 @@
+"""What the service prints of itself: a line for each thing, on standard error."""
+
+from __future__ import annotations
+
+import sys
+
+import structlog
+
+
+def log_plainly() -> None:
+    """Have errors that nobody foresaw print where they were, and no values.
+
+    structlog by itself prints every local variable of every frame, where it can: those hold tokens and passwords.
+    """
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(
+                colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+            ),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,2 @@
+/** A regular expression that matches this name alone. */
+export const literal = (name: string): string => name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
