@@ -121,6 +121,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "two senders share a lane, and its batches overtake each other",
     ),
     Mutant(
+        "replaced-range-is-believed",
+        "protocol/tail.py",
+        "        if (yield from _is_of_another_log(mine, persisted)):\n            return True\n",
+        "",
+        "a lane stops for good because a late owner persisted what an unclean election took",
+    ),
+    Mutant(
+        "replaced-range-of-own-batches",
+        "protocol/tail.py",
+        "        if batch.is_control or batch.producer_id not in mine:\n            return True\n",
+        "        return True\n",
+        "gap records that are lost are taken for an unclean election, and records are copied twice",
+    ),
+    Mutant(
+        "replaced-map-is-kept",
+        "copier/ownership/map_completion.py",
+        "        if ownership.is_replaced:\n",
+        "        if ownership.is_replaced and book.last is None:\n",
+        "the offset map tells of records that an unclean election took",
+    ),
+    Mutant(
         "stale-bytes",
         "copier/source/broker_reads.py",
         "        if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:\n            return None\n",

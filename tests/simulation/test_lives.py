@@ -105,6 +105,12 @@ def test_a_map_that_another_owner_has_cut_meanwhile_stops_no_lane() -> None:
 
 
 @pytest.mark.test
+def test_what_an_unclean_election_took_and_a_late_owner_persists_stops_no_lane() -> None:
+    """The owner knows neither of the election nor of its successor, whose fence lies where its records were."""
+    hold("unclean", range(276_251_433, 276_251_434))
+
+
+@pytest.mark.test
 @pytest.mark.parametrize("plan", ["history", "leaders"])
 def test_a_seed_replays_itself(plan: str) -> None:
     """V3: in other processes, whose sets are ordered otherwise, the same happens in the same order."""

@@ -110,6 +110,7 @@ def take_mapped(request: TakeoverRequest, end: LogEnd, log: ClaimLog, why: str) 
         if own.reclaimed and request.reusable is not None
         else request.now_ms,
         gap_records=has_gap_record,
+        is_replaced=tail.is_replaced,
     )
 
 

@@ -14,13 +14,15 @@ class Persisted:
 
     ``leader_epoch`` is -1 where it is not known: the offsets then say where to look, and prove nothing.  ``known_to``
     is a target offset, at or past ``target_end``, up to which nothing else of the lane was in that epoch's log:
-    an owner looked there when it took the lane over.
+    an owner looked there when it took the lane over.  ``target_start`` is where that run begins in the target, -1 where
+    it is not known.
     """
 
     source_end: int
     target_end: int
     leader_epoch: int
     known_to: int = -1
+    target_start: int = -1
 
     @property
     def through(self) -> int:
@@ -121,7 +123,8 @@ class Ownership:
     maximum timestamp of the lane's last batch, None where there is none.  ``settled`` are the producer ids that
     were fenced on this leader epoch.  ``expiration_ms`` is what the guard may count on, 0 if unknown.
     ``allocated_at_ms`` is when its process got the producer id.  ``gap_records`` is the ordinal of the producer id's
-    next gap record.  ``why`` says in a sentence why the lane has its mode.
+    next gap record.  ``why`` says in a sentence why the lane has its mode.  ``is_replaced`` says that what is persisted
+    of the offset map tells of a log that an unclean election took.
 
     An identity lane may have two things to do before the next record.  Where ``position`` is below the claim's
     ``start``, the head of the target log must be padded up to there.  ``ahead`` is the source offset of the next
@@ -146,6 +149,7 @@ class Ownership:
     gap_records: int = 0
     ahead: int = -1
     gap_record_at: int = -1
+    is_replaced: bool = False
 
     @property
     def is_padded(self) -> bool:

@@ -9,10 +9,13 @@ from anabranch.protocol.claims import ClaimLog
 from anabranch.protocol.effects import EndOfEpoch, LogEnd, ReadEnd, ReadMappedRanges, ReadTail, Steps, TailBatch
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, copied
 from anabranch.protocol.gap_records import GapRecordLog, OffsetSpan
-from anabranch.protocol.ownership import TakeoverRequest
+from anabranch.protocol.ownership import Persisted, TakeoverRequest
 from anabranch.records.sequence import MODULUS, advance, sequence_of, unwrap
 
 SEAM_REACH = 64
+REPLACED_REACH = 1_000
+"""Batches that are looked at to learn whether a persisted range is of another log: what an unclean election takes is
+what its followers lacked."""
 GRANT = MODULUS // 4
 """How far a place that was persisted may be off, in offsets, when it is told which lap of the sequences a lane is in.
 """
@@ -23,7 +26,8 @@ class Tail:
     """Where the lane stands: next source offset, and the target offset after its last batch.
 
     ``producer_id`` and ``sequence`` (the one after its last record) are those of the last batch, -1 where there is
-    none.  ``markers`` are the target offsets of the fences that were met on the way.
+    none.  ``markers`` are the target offsets of the fences that were met on the way.  ``is_replaced`` says that the
+    lane's last persisted range tells of a log that is no more.
     """
 
     position: int
@@ -32,6 +36,7 @@ class Tail:
     producer_id: int = -1
     sequence: int = -1
     markers: tuple[tuple[int, int], ...] = ()
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
                 raise _lost(request, near, forgotten)
             if spans[0].source < 0:
                 raise _lost(request, near, f"sequence {batch.base_sequence} is near no offset of the source")
-            yield from _check_persisted(request, journal, mine, batch, spans)
+            is_replaced = yield from _check_persisted(request, journal, mine, batch, spans)
             yield from _check_reported(request, journal, mine, upto, batch)
             yield from _check_seam(request, journal, mine, batch, spans[0].source)
             return Tail(
@@ -88,6 +93,7 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
                 batch.producer_id,
                 advance(batch.base_sequence, batch.length),
                 tuple(markers),
+                is_replaced,
             )
         else:
             others = True
@@ -217,28 +223,33 @@ def _check_seam(
 
 def _check_persisted(
     request: TakeoverRequest, journal: JournalView, mine: frozenset[int], last: TailBatch, spans: tuple[OffsetSpan, ...]
-) -> Steps[None]:
-    """Check that the lane's batch at the end of its persisted runs is told as they say.
+) -> Steps[bool]:
+    """Check that the lane's batch at the end of its persisted runs is told as they say; whether they tell of another
+    log.
 
-    Where the journal of gap records lost some, sequences tell offsets that are too low, and nothing else shows it.
+    Where the journal of gap records lost some, sequences tell offsets that are too low, and nothing else shows it.  An
+    owner that does not know yet that it is over may persist, after an unclean election, what that took: then the log is
+    right, and what lies in it shows that it is another one.
     """
     persisted = request.persisted
     if persisted is None or last.last_offset + 1 < persisted.target_end:
-        return  # the log was truncated below
+        return False  # the log was truncated below
     batch: TailBatch | None = last
     if last.last_offset + 1 > persisted.target_end:
         batch = yield from _check_writer(
             request, mine, journal.claims.floor(request.lane, persisted.target_end), last.last_offset
         )
         if batch is None:
-            return
+            return False
         told = journal.gap_records.tell(
             request.lane, batch.producer_id, batch.base_sequence, batch.length, persisted.source_end
         )
         if told is None:
-            return
+            return False
         spans = told
     if spans[-1].end != persisted.source_end:
+        if (yield from _is_of_another_log(mine, persisted)):
+            return True
         raise _lost(
             request,
             min(persisted.source_end, spans[-1].end),
@@ -247,6 +258,26 @@ def _check_persisted(
             f"sequence and the gap records tell {spans[-1].end - 1:,}: gap records are lost, or what is persisted is "
             "wrong",
         )
+    return False
+
+
+def _is_of_another_log(mine: frozenset[int], persisted: Persisted) -> Steps[bool]:
+    """Whether something else than the lane's records lies within its last persisted range.
+
+    A range tells of records that lay one behind the other.  Where the log has a marker or another writer's batch among
+    them, it is not the log that the range was persisted of: a new owner fenced the earlier one there.
+    """
+    below = persisted.target_end
+    for _ in range(REPLACED_REACH):
+        if persisted.target_start < 0 or below <= persisted.target_start:
+            return False
+        batch: TailBatch | None = yield ReadTail(below)
+        if batch is None or batch.last_offset < persisted.target_start:
+            return False
+        if batch.is_control or batch.producer_id not in mine:
+            return True
+        below = batch.base_offset
+    return False
 
 
 def _check_reported(

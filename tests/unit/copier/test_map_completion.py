@@ -105,3 +105,34 @@ def test_a_lane_whose_runs_are_lost_stops_where_it_stands(monkeypatch: pytest.Mo
     assert (stopped.value.reason, stopped.value.offset) == (Stop.POSITION_LOST, 95)
     assert "link accept" in stopped.value.hint
     assert (lane.copied.position, lane.copied.target_end) == (95, 82), "accepting it names nothing as copied twice"
+
+
+def test_a_map_of_another_log_is_read_from_the_one_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though its end fits: a late owner persisted, once more, what an unclean election took; all is persisted again."""
+    found = [MappedRange(0, 0, 216), MappedRange(230, 217, 139)]
+    asked: list[tuple[int, int]] = []
+
+    async def rebuilt(_: object, within: Any, log: Any, near: int) -> list[MappedRange]:
+        asked.append((within.start, within.end))
+        return found
+
+    async def earliest(*_: object) -> int:
+        return 0
+
+    monkeypatch.setattr("anabranch.copier.ownership.map_completion.rebuild", rebuilt)
+    monkeypatch.setattr("anabranch.copier.ownership.map_completion.offset_at", earliest)
+    cluster = cast(Cluster, None)
+    journal, gate, filed = Journal(cluster), WriteGate(lambda: 0.0), Filed()
+    gate.renew(0.0)
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.MAPPED))
+    claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0)
+    journal.claims.apply(0, claim.key, claim)
+    lane.copied.book.append(MappedRange(0, 0, 220))
+    lane.copied.book.persisted()
+    ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 369, 369, 356, 356, None, frozenset(), "")
+    ownership = replace(ownership, is_replaced=True)
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, filed), gate)
+    asyncio.run(completion.complete(lane, ownership))
+    assert asked == [(0, 356)]
+    assert list(lane.copied.book.map) == found
+    assert [number for number, _ in lane.copied.book.unpersisted()] == [0]

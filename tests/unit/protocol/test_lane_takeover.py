@@ -583,6 +583,31 @@ def test_a_lane_whose_gap_records_are_lost_stops() -> None:
         assert "gap records are lost" in stopped.value.message
 
 
+@pytest.mark.parametrize(
+    ("log", "is_replaced"),
+    [
+        ([data(0, 3, 1, 50), marker(3, 1), data(4, 2, 2, 53)], True),
+        ([data(0, 3, 1, 50), data(3, 1, 9, 0), data(4, 2, 2, 53)], True),
+        ([data(0, 3, 1, 50), data(3, 1, 1, 53), data(4, 2, 1, 54)], False),
+    ],
+)
+def test_a_range_that_was_persisted_of_another_log_stops_no_lane(log: list[TailBatch], is_replaced: bool) -> None:
+    """An unclean election took what lay from target offset 3 on, and a late owner persisted it once more.
+
+    A fence or another writer's batch within the range shows that; where only the lane's own batches lie there the
+    sequences may be wrong as well.
+    """
+    persisted = Persisted(57 if not is_replaced else 56, 6, 3, target_start=0)
+    target = Target(log, [claim(1), claim(2)])
+    if is_replaced:
+        ownership = target.run(takeover(request(persisted=persisted)))
+        assert (ownership.position, ownership.is_replaced) == (55, True)
+        return
+    with pytest.raises(LaneStopped) as stopped:
+        target.run(takeover(request(persisted=persisted)))
+    assert stopped.value.reason is Stop.POSITION_LOST
+
+
 @pytest.mark.parametrize("behind", [[], [marker(3, 9)], [data(3, 2, 1, 53)], [marker(3, 9), data(4, 2, 1, 53)]])
 def test_a_lane_whose_gap_records_and_runs_are_lost_stops(behind: list[TailBatch]) -> None:
     """What was reported as its progress says so, also behind that: the sequences before it tell less."""

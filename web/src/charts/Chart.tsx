@@ -9,6 +9,8 @@ export interface Series {
   shown: (value: number | null) => string;
   /** The same, short, for the axis. */
   short: (value: number | null) => string;
+  /** What the axis may step by; usually powers of ten and their halves. */
+  steps?: readonly number[];
 }
 
 interface Props {
@@ -80,6 +82,7 @@ export function Chart({ title, times, series, summary }: Props) {
             font: "12px system-ui",
             size: (_, labels) => 20 + 7 * Math.max(4, ...(labels ?? []).map((label) => label.length)),
             values: (_, splits) => splits.map((value) => short.current(value)),
+            ...(series.steps ? { incrs: [...series.steps] } : {}),
           },
         ],
       },
@@ -94,7 +97,7 @@ export function Chart({ title, times, series, summary }: Props) {
       made.destroy();
       plot.current = null;
     };
-  }, [dark, series.label]);
+  }, [dark, series.label, series.steps]);
   useEffect(() => {
     plot.current?.setData([[...times], [...series.values]]);
   }, [times, series.values]);

@@ -220,5 +220,5 @@ def _persisted(lane: Lane, told: LaneProgress | None) -> Persisted | None:
         return None
     known = None if told is None else told.target_epoch
     if known is None or (known[1] <= acknowledged and known[0] <= last.target_end):
-        return Persisted(last.source_end, last.target_end, acknowledged)
-    return Persisted(last.source_end, last.target_end, known[1], known[0])
+        return Persisted(last.source_end, last.target_end, acknowledged, target_start=last.target)
+    return Persisted(last.source_end, last.target_end, known[1], known[0], last.target)

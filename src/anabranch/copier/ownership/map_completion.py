@@ -53,6 +53,9 @@ class MapCompletion:
             lane.copied.book = book
             self.check_owned(lane, ownership)
             await self._ranges.file({(lane.assignment.lane, number): ranges for number, ranges in book.unpersisted()})
+        if ownership.is_replaced:
+            lane.copied.book = await self._from_log(lane, ownership)
+            return
         last = book.last
         if ownership.mode is LaneMode.IDENTITY and last is None and not ownership.gap_records:
             start = ownership.claim.start

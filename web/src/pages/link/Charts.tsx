@@ -48,6 +48,9 @@ const SERIES: readonly Spec[] = [
   ["Lag in seconds", "behind", "lag_seconds", seconds, compactSeconds],
 ];
 
+/** Whole seconds, minutes and hours. */
+const TIMES = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 604_800];
+
 function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {
     const times = samples.map((sample) => sample.at_ms / 1000);
@@ -58,7 +61,7 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
       const most = known.length ? Math.max(...known) : null;
       const missing = values.length - known.length;
       const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
-      return { title, times, summary, series: { label, values, shown, short } };
+      return { title, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}) } };
     });
   }, [samples]);
   return (
