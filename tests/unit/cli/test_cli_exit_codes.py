@@ -45,6 +45,7 @@ ASKING = {
     "offsets export": (LINK, "--out", "maps.json"),
     "offsets rebuild": ("--source", "old", "--topic", A.topic, "--out", "maps.json"),
     "mm2 report": ("--source", "old"),
+    "mm2 translate": ("orders-0:5", "--source", "old"),
     "mm2 publish": (LINK,),
     "checkpoint inspect": ("checkpoint", "--cluster"),
     "checkpoint advise": ("checkpoint", "--link", LINK),
@@ -61,6 +62,10 @@ ELSEWHERE = {
     "link package": "asks no cluster",
     "checkpoint undo": "asks no cluster",
     "serve": "shows clusters that are away as such",
+    **dict.fromkeys(
+        ("route show", "route versions", "route explain", "route apply", "route rollback", "route clients"),
+        "asks the service: test_service_client.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",
@@ -69,7 +74,7 @@ ELSEWHERE = {
     "token revoke": "asks no cluster",
 }
 """Verbs that end with neither for a cluster's sake."""
-STORING_NOTHING = {"groups create", "offsets rebuild", "mm2 report", "checkpoint inspect"}
+STORING_NOTHING = {"groups create", "offsets rebuild", "mm2 report", "mm2 translate", "checkpoint inspect"}
 """Verbs that read no control topic before they are told to write."""
 
 
