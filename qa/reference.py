@@ -20,7 +20,7 @@ from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
-from anabranch.service.rest.metrics import own_metrics
+from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.verify.report import ComparisonVerdict
 
 COMMAND = "python -m qa.reference"
@@ -82,7 +82,7 @@ def metrics_page() -> str:
     """The metrics of a scrape, in its order."""
     rows, own = (
         "\n".join(_metric(one) for one in found)
-        for found in (LinkCollector(tuple).collect(), own_metrics({}, False, 0, {}))
+        for found in (LinkCollector(tuple).collect(), (*own_metrics({}, False, 0, {}), *route_metrics(0, {}, {})))
     )
     return METRICS.format(written=WRITTEN, rows=rows, own=own)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 accounts = typer.Typer(help="Accounts of the service, in its store.", no_args_is_help=True)
 tokens = typer.Typer(help="Tokens of the service's accounts, in its store.", no_args_is_help=True)
 _Name = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's name.", show_default=False)]
-_Role = Annotated[str, typer.Option(help="viewer, operator, approver or admin.", show_default=False)]
+_Role = Annotated[str, typer.Option(help="client, viewer, operator, approver or admin.", show_default=False)]
 
 
 @contextmanager
@@ -84,7 +84,9 @@ def add(
 @accounts.command("set")
 def set_(
     name: _Name,
-    role: Annotated[str | None, typer.Option(help="viewer, operator, approver or admin.", show_default=False)] = None,
+    role: Annotated[
+        str | None, typer.Option(help="client, viewer, operator, approver or admin.", show_default=False)
+    ] = None,
     disabled: Annotated[
         bool | None, typer.Option("--disable/--enable", help="No token of it is taken, or again.", show_default=False)
     ] = None,

@@ -1,4 +1,4 @@
-"""Shell completion: contexts of the file in use; links, topics and groups of their clusters.
+"""Shell completion: contexts of the file in use; links, topics and groups of their clusters; codes of the service.
 
 A shell never waits long and gets no error text: whatever is not known within ``LONGEST_S`` after Python has started, or
 fails, is not offered.
@@ -22,6 +22,7 @@ from anabranch.cli.located import contexts
 from anabranch.model.cluster import ClusterContext
 
 if TYPE_CHECKING:  # imported when a shell asks for names of a cluster
+    from anabranch.cli.service_client import ServiceClient
     from anabranch.kafka.cluster import Cluster
 
 T = TypeVar("T")
@@ -72,6 +73,23 @@ def target_topics(ctx: typer.Context, incomplete: str) -> list[str]:
 def source_groups(ctx: typer.Context, incomplete: str) -> list[str]:
     """The groups of the source that was typed, or of the typed link's."""
     return _offered(lambda: _asked(_source(ctx), lambda cluster: _naming().groups(cluster)), incomplete)
+
+
+def cluster_codes(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The codes of the service's route table."""
+    return _offered(lambda: _service(ctx).get("/routes")["table"].get("codes", {}), incomplete)
+
+
+def route_versions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The newest versions of the route table."""
+    return _offered(lambda: [str(one["version"]) for one in _service(ctx).get("/routes/versions")], incomplete)
+
+
+def _service(ctx: typer.Context) -> ServiceClient:
+    from anabranch.cli.service_address import address_of, token_of
+    from anabranch.cli.service_client import ServiceClient
+
+    return ServiceClient(address_of(ctx, ctx.params.get("service")), token_of(os.environ), LOOK_S)
 
 
 def _target(ctx: typer.Context) -> ClusterContext:

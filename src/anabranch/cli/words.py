@@ -50,3 +50,8 @@ def duration(seconds: float | None) -> str:
 def moment(ms: int) -> str:
     """A time, in UTC."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def printable(text: str) -> str:
+    """A text of somebody else's, for a terminal: what could steer it is written as its code."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

@@ -86,6 +86,7 @@ class ContextsShape(FileShape):
 
     version: Literal[1] = Field(default=1, description="Version of this file's format.")
     target: str | None = Field(default=None, description="The context that verbs act on when no target is named.")
+    service: str | None = Field(default=None, description="URL of the service that `anabranch route` asks.")
     contexts: dict[str, ContextShape] = Field(default_factory=dict)
 
 

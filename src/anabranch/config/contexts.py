@@ -104,6 +104,11 @@ class Contexts:
     contexts: Mapping[str, ClusterContext]
     raw: Mapping[str, Any]
 
+    @property
+    def service(self) -> str | None:
+        """The URL of the service that verbs ask, None where the file names none."""
+        return self.raw.get("service")
+
     def get(self, name: str) -> ClusterContext:
         """The context of that name; raises ``UnknownContextError``."""
         try:

@@ -1,4 +1,4 @@
-"""The shape of a routes file (``anabranch route plan -f routes.yaml``), which is also how a route table is stored."""
+"""The shape of a routes file (``anabranch route apply -f routes.yaml``), which is also how a route table is stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anabranch.model.routing import ClientRole
 from anabranch.routes.pattern import Pattern
 from anabranch.routes.table import SAME_NAMES, Code, Destination, Match, RouteTable, Rule
 
-MOST_RULES = 10_000
+MOST_RULES = 2_000
 PRIORITY = 0
 """Of a rule that names none."""
 

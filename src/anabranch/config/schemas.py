@@ -13,6 +13,7 @@ from anabranch.config.context_file import ContextsShape
 from anabranch.config.link_file import LinkShape
 from anabranch.config.maps_file import MapsShape
 from anabranch.config.offsets_file import OffsetsShape
+from anabranch.config.routes_file import RoutesShape
 from anabranch.config.serve_file import ServeShape
 from anabranch.config.verify_report import ReportShape
 from anabranch.config.yaml_file import FileShape
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, tuple[str, type[FileShape]]] = {
     "link.schema.json": ("Anabranch link file", LinkShape),
     "maps.schema.json": ("Anabranch maps file", MapsShape),
     "offsets.schema.json": ("Anabranch offsets file", OffsetsShape),
+    "routes.schema.json": ("Anabranch routes file", RoutesShape),
     "serve.schema.json": ("Anabranch service file", ServeShape),
     "verify-report.schema.json": ("Anabranch verify report", ReportShape),
 }

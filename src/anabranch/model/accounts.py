@@ -9,10 +9,12 @@ from enum import IntEnum
 class Role(IntEnum):
     """What an account may do; each role may do what those below it may.
 
-    ``VIEWER`` looks.  ``OPERATOR`` plans, and does what the same noun undoes.  ``APPROVER`` applies plans of what it
-    does not undo.  ``ADMIN`` manages accounts, tokens and clusters.
+    ``CLIENT`` is an application, which asks where its own clients are led and sees nothing else.  ``VIEWER`` looks.
+    ``OPERATOR`` plans, and does what the same noun undoes.  ``APPROVER`` applies plans of what it does not undo.
+    ``ADMIN`` manages accounts, tokens and clusters.
     """
 
+    CLIENT = 0
     VIEWER = 1
     OPERATOR = 2
     APPROVER = 3

@@ -8,8 +8,9 @@ Invariants, of a table in which nothing is wrong
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import combinations, pairwise
+from itertools import chain, groupby, islice, pairwise
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.naming import TemplateNaming
@@ -17,6 +18,7 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import ClientRole
 from anabranch.routes.table import SAME_NAMES, Code, Destination, Match, RouteTable, Rule
 
+MOST_OVERLAPS = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -78,12 +80,40 @@ def _destination(
 
 
 def _overlaps(rules: tuple[Rule, ...]) -> Iterator[Reason]:
-    for one, other in combinations(rules, 2):
+    """Each pair that overlaps, of very many the first ones: whoever corrects them asks again."""
+    return islice(_every_overlap(rules), MOST_OVERLAPS)
+
+
+def _every_overlap(rules: tuple[Rule, ...]) -> Iterator[Reason]:
+    for one, other in _pairs(rules):
         if one.priority == other.priority and (client := shared_client(one.match, other.match)) is not None:
             yield _error(
                 f"rules {one.name!r} and {other.name!r} have priority {one.priority}, and both match {client}",
                 "give one of them a higher priority, or have them match different clients",
             )
+
+
+def _pairs(rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Rule]]:
+    """The pairs of rules of one priority, but for such as want two names of the field by which most of them go.
+
+    So that of thousands of rules, each for one application, few are left to be looked at.
+    """
+    for _, group in groupby(rules, key=lambda rule: rule.priority):
+        alike = [(rule, rule.match.patterns()) for rule in group]
+        fields = Counter(field for _, patterns in alike for field, one in patterns.items() if one.is_whole)
+        field = fields.most_common(1)[0][0] if fields else ""
+        named: dict[str, list[Rule]] = {}
+        others: list[Rule] = []
+        for rule, patterns in alike:
+            pattern = patterns.get(field)
+            if pattern is None or not pattern.is_whole:
+                before, kept = chain(*named.values(), others), others
+            else:
+                kept = named.setdefault(pattern.text, [])
+                before = chain(kept, others)
+            for other in before:
+                yield other, rule
+            kept.append(rule)
 
 
 def shared_client(one: Match, other: Match) -> str | None:

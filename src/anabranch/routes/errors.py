@@ -20,7 +20,7 @@ class UnknownCodeError(RefusedError):
         known = f"the route table has {', '.join(self.known)}" if self.known else "the route table has none"
         return f"there is no cluster code {self.code!r}: {known}"
 
-    _hint = "correct cluster.code, or add the code: `anabranch route edit`"
+    _hint = "correct cluster.code, or add the code: `anabranch route apply -f FILE`"
 
 
 @dataclass(eq=False)

@@ -111,7 +111,7 @@ class Acting:
         """Plan and keep what is shown; raises what planning raises."""
         planned = await verb.plan(self._reach, request)
         fields = request.model_dump(mode="json", exclude_unset=True)
-        document = plain(planned)
+        document = await asyncio.to_thread(plain, planned)  # it may name ten thousand clients
         account = caller.account.name
         return await self._stored.ask(
             lambda: self._stored.works.show(verb.name, fields, planned.hash, document, account, now_ms())

@@ -28,6 +28,7 @@ from anabranch.service.problems import Problem
 from anabranch.service.rest import (
     accounts,
     checkpoints,
+    clients,
     clusters,
     events,
     health,
@@ -36,6 +37,7 @@ from anabranch.service.rest import (
     mirrormaker,
     plans,
     positions,
+    routes,
     session,
 )
 from anabranch.service.verbs import VERBS
@@ -43,7 +45,7 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(plans, accounts, events, metrics),
+    *(routes, clients, plans, accounts, events, metrics),
 )
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),

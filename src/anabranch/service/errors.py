@@ -107,6 +107,81 @@ class OperationLostError(RefusedError):
 
 
 @dataclass(eq=False)
+class NoRoutesError(RefusedError):
+    """A client asks for its route, and nobody has published a table."""
+
+    code: str
+
+    _message = "no route table has been published yet, so cluster code {code!r} leads nowhere"
+    _hint = "publish one: `anabranch route apply -f FILE --reason WHY --execute`"
+
+
+@dataclass(eq=False)
+class GoneContextError(RefusedError):
+    """The route table leads to a cluster that the contexts file no longer has."""
+
+    cluster: str
+
+    _message = "the route table leads to cluster {cluster!r}, which is no context of the service"
+    _hint = "anabranch context add {cluster} --bootstrap HOST:PORT"
+
+
+@dataclass(eq=False)
+class SplitGroupError(RefusedError):
+    """A consumer would be on another cluster than live members of its group."""
+
+    group: str
+    cluster: str
+    member: str
+    other: str
+
+    _message = "group {group} would be split: this consumer is led to {cluster}, and {member} is on {other}"
+    _hint = "have the rules match the whole group: `anabranch route clients --group {group}` has its members"
+
+
+@dataclass(eq=False)
+class UnknownClientError(RefusedError):
+    """This instance knows no such client: it never registered here, or was not heard of for long."""
+
+    id: str
+
+    _message = "client {id} is not registered here"
+    _hint = "register it: PUT /api/v1/clients/{id}"
+
+
+@dataclass(eq=False)
+class NotItsAccountError(RefusedError):
+    """A client belongs to the account that registered it."""
+
+    id: str
+    account: str
+
+    _message = "client {id} was not registered by {account}"
+    _hint = "use the token of the account that registered it, or draw another id"
+
+
+@dataclass(eq=False)
+class TooManyClientsError(RefusedError):
+    """An instance knows as many clients as it can."""
+
+    retryable: ClassVar[bool] = True
+    most: int
+
+    _message = "this instance knows {most:,} clients, and takes no more"
+    _hint = "start another instance on the same store, and lead some applications there"
+
+
+@dataclass(eq=False)
+class NoSwitchError(RefusedError):
+    """A client answers a switch that is not under way."""
+
+    switch: str
+
+    _message = "there is no switch {switch} under way"
+    _hint = "go on by the last route"
+
+
+@dataclass(eq=False)
 class NotReadYetError(ClusterError):
     """Nothing has been read of a cluster since the service started."""
 

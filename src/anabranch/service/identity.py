@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.service.caller import Caller
 from anabranch.service.errors import CrossSiteError, NotSignedInError
@@ -24,11 +25,15 @@ _ATTEMPTS_PER_S, _ATTEMPTS = 0.2, 20
 
 
 class Identity:
-    """The accounts of a store, as who asks; counts requests of each, and failed attempts of each address."""
+    """The accounts of a store, as who asks; counts requests of each, and failed attempts of each address.
 
-    def __init__(self, stored: Stored, requests: RateLimit) -> None:
+    An application's account, of the role client, may have thousands of clients: its limit is one of its own.
+    """
+
+    def __init__(self, stored: Stored, requests: RateLimit, of_clients: RateLimit) -> None:
         self._stored = stored
         self._requests = requests
+        self._of_clients = of_clients
         self._attempts = RateLimit(_ATTEMPTS_PER_S, _ATTEMPTS)
 
     async def caller(
@@ -64,7 +69,8 @@ class Identity:
             self._attempts.take(address, now)
             raise NotSignedInError("the token is nobody's, has expired, was revoked, or its account is disabled")
         account, token = found
-        self._requests.take(account.name, now)
+        limit = self._of_clients if account.role is Role.CLIENT else self._requests
+        limit.take(account.name, now)
         return Caller(account, address, token)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import structlog
 
+from anabranch.errors import ConfigError
 from anabranch.model.clock import now_ms
 from anabranch.operations.documents import plain
 from anabranch.service.acting import Acting
@@ -17,18 +18,26 @@ from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import OperationLostError
-from anabranch.service.hub import Hub
+from anabranch.service.hub import ENDING, Hub
 from anabranch.service.identity import Identity
 from anabranch.service.limits import RateLimit
 from anabranch.service.oidc import Oidc
 from anabranch.service.problems import problem_of
 from anabranch.service.processes import Processes
 from anabranch.service.reach import Reach
+from anabranch.service.registry import Registry
+from anabranch.service.route_desk import ServiceDesk
+from anabranch.service.routing import Routing
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.token_checks import TokenChecks
+from anabranch.service.watching import Watching
+from anabranch.store.errors import StoreError
 
 REQUESTS_PER_S, REQUESTS = 100.0, 400
 """Of one account."""
+CLIENT_REQUESTS_PER_S, CLIENT_REQUESTS = 2_000.0, 50_000
+"""Of one application's account, which may have thousands of clients that come back at once."""
 
 log = structlog.get_logger()
 
@@ -54,11 +63,17 @@ class Instance:
         self.requests: Counter[int] = Counter()
         self.clusters = ClusterPool(settings.contexts)
         self.processes = Processes(stored, self.hub)
-        self.reach = Reach(self.clusters, settings.jobs, settings.roots, self.processes.launched)
+        self.watching = Watching()
+        self.routing = Routing(stored, self.clusters, self._routes_changed)
+        self.registry = Registry(stored, self.routing, self.watching, name)
+        self.desk = ServiceDesk(stored, self.routing, self.registry)
+        self.reach = Reach(self.clusters, settings.jobs, settings.roots, self.processes.launched, self.desk)
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
         self.acting = Acting(stored, self.reach, self.hub, name)
-        self.identity = Identity(stored, RateLimit(REQUESTS_PER_S, REQUESTS))
+        limits = RateLimit(REQUESTS_PER_S, REQUESTS), RateLimit(CLIENT_REQUESTS_PER_S, CLIENT_REQUESTS)
+        self.identity = Identity(stored, *limits)
+        self.tokens = TokenChecks(self.identity, lambda request: self.origin(request.headers))
         self.oidc = None if settings.oidc is None else Oidc(settings.oidc)
 
     @asynccontextmanager
@@ -66,7 +81,17 @@ class Instance:
         """Watch, act, and end in good order."""
         lost = plain(problem_of(OperationLostError(self.name)))
         await self.stored.ask(lambda: self.stored.works.lose(lost, 0, now_ms(), self.name))
-        tasks = [asyncio.create_task(one) for one in (self.acting.keep(), self.board.watch(), self.processes.watch())]
+        with suppress(ConfigError):  # the store has versions of a newer program: everything else goes on
+            await self.routing.refresh()
+        await self.registry.load()
+        every = (
+            self.acting.keep(),
+            self.board.watch(),
+            self.processes.watch(),
+            self.routing.watch(),
+            self.registry.keep(),
+        )
+        tasks = [asyncio.create_task(one) for one in every]
         try:
             yield
         finally:
@@ -74,7 +99,16 @@ class Instance:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            try:
+                await self.registry.write()
+            except StoreError as error:
+                log.warning("clients were not written", why=error.message)
             self.clusters.close()
+
+    def end_streams(self) -> None:
+        """Tell all who listen or watch that this instance ends."""
+        self.hub.tell(ENDING, {})
+        self.watching.end()
 
     def is_named(self, host: str) -> bool:
         """Whether a request's Host header names this service; any name does where it listens for other machines."""
@@ -83,6 +117,13 @@ class Instance:
     def origin(self, headers: Mapping[str, str]) -> str:
         """The service's own origin, as a browser names it."""
         return self.addresses.public or f"{self.addresses.scheme}://{headers.get('host', '')}"
+
+    async def _routes_changed(self) -> None:
+        """Lead clients by the routes of now, and tell listeners that they are others."""
+        await self.registry.lead_again()
+        newest = self.routing.newest
+        if newest is not None:
+            self.hub.tell("routes", {"version": newest.version, "author": newest.author, "at_ms": newest.at_ms})
 
     def _read(self, cluster: SeenCluster) -> None:
         """Tell listeners that a cluster's links were read: who shows them asks again."""

@@ -13,6 +13,7 @@ from anabranch.operations.offsets.ranges import NoLaneError
 from anabranch.service.errors import (
     CrossSiteError,
     LoginRefusedError,
+    NotItsAccountError,
     NotJsonError,
     NotPermittedError,
     NotReadYetError,
@@ -20,10 +21,12 @@ from anabranch.service.errors import (
     PathNotOpenError,
     TooLargeError,
     TooManyRequestsError,
+    UnknownClientError,
     WrongHostError,
 )
 from anabranch.store.accounts import NoAccountError, UnknownTokenError
 from anabranch.store.errors import StoreError, StoreFullError
+from anabranch.store.routes import NoVersionError
 from anabranch.store.works import NoOperationError, NoPlanError
 
 MEDIA = "application/problem+json"
@@ -33,6 +36,7 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     CrossSiteError: 403,
     LoginRefusedError: 403,
     PathNotOpenError: 403,
+    NotItsAccountError: 403,
     WrongHostError: 421,
     NotJsonError: 415,
     TooLargeError: 413,
@@ -47,6 +51,8 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NoOperationError: 404,
     NoAccountError: 404,
     UnknownTokenError: 404,
+    NoVersionError: 404,
+    UnknownClientError: 404,
     ConfigError: 422,
     RefusedError: 409,
     ClusterError: 502,

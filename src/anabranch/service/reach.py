@@ -11,6 +11,7 @@ from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import PathNotOpenError
+from anabranch.service.route_desk import ServiceDesk
 from anabranch.storage.opening import open_files
 from anabranch.store.runs import Run, RunKind
 
@@ -52,13 +53,15 @@ class JobSettings:
 class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
-    ``launched`` keeps each job that was started, for whom; ``tell`` keeps how far the operation came.
+    ``routes`` is where route tables are published.  ``launched`` keeps each job that was started, for whom; ``tell``
+    keeps how far the operation came.
     """
 
     clusters: ClusterPool
     jobs: JobSettings
     roots: tuple[str, ...]
     launched: Launched
+    routes: ServiceDesk
     account: str = ""
     tell: Tell = nobody
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
+import resource
 import signal
 import socket
 import ssl
@@ -19,7 +21,6 @@ from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
-from anabranch.service.hub import ENDING
 from anabranch.service.instance import Addresses, Instance
 from anabranch.service.logs import log_plainly
 from anabranch.service.settings import ServeSettings
@@ -27,6 +28,8 @@ from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import Database, open_database
 
+CONNECTIONS = 20_000
+"""Applications' clients hold one open each."""
 FIRST_ADMIN = "admin"
 FIRST_DAYS = 90
 
@@ -101,6 +104,9 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
         raise PlainNetworkError(settings.host)
     scheme = "http" if settings.certificate is None else "https"
     _check_certificate(settings)
+    allow_connections()
+    # Ten thousand clients are a million objects, and whoever asks waits while all of them are looked through.
+    gc.set_threshold(100_000, 50, 100)
     log_plainly()
     database = open_database(settings.store)
     try:
@@ -137,7 +143,7 @@ def config_of(app: FastAPI, settings: ServeSettings) -> uvicorn.Config:
         timeout_graceful_shutdown=5,
         timeout_keep_alive=75,
         h11_max_incomplete_event_size=64 * 1024,
-        limit_concurrency=2000,
+        limit_concurrency=CONNECTIONS,
     )
 
 
@@ -163,7 +169,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the event streams, which would hold the end up, then all else."""
-        self._instance.hub.tell(ENDING, {})
+        self._instance.end_streams()
         await super().shutdown(sockets)
 
 
@@ -178,6 +184,15 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise CannotListenError(f"{host}:{port}", error.strerror or str(error)) from error
     return listening
+
+
+def allow_connections() -> None:
+    """Have the system let this process open as many files as its administrator allows, if that is not enough."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS + 1000
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _check_certificate(settings: ServeSettings) -> None:

@@ -8,8 +8,10 @@ from typing import TypeVar
 
 from anabranch.store.accounts import Accounts
 from anabranch.store.audit import Audit
+from anabranch.store.clients import RouteClients
 from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
+from anabranch.store.routes import RouteVersions
 from anabranch.store.runs import StartedRuns
 from anabranch.store.works import Works
 
@@ -26,6 +28,8 @@ class Stored:
         self.audit = Audit(database)
         self.leases = InstanceLeases(database)
         self.runs = StartedRuns(database)
+        self.versions = RouteVersions(database)
+        self.clients = RouteClients(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -48,6 +48,7 @@ def _as(role: Role) -> Callable[[Request], Coroutine[Any, Any, Caller]]:
     return caller
 
 
+AsClient = Annotated[Caller, Depends(_as(Role.CLIENT))]
 AsViewer = Annotated[Caller, Depends(_as(Role.VIEWER))]
 AsOperator = Annotated[Caller, Depends(_as(Role.OPERATOR))]
 AsAdmin = Annotated[Caller, Depends(_as(Role.ADMIN))]

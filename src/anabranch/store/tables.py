@@ -129,3 +129,30 @@ RUNS = Table(
 )
 """Processes that the service started.  ``created`` is when the system says that the process began, in milliseconds:
 a process id alone may be another's by now."""
+
+ROUTE_VERSIONS = Table(
+    "route_versions",
+    METADATA,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("reason", String(1000), nullable=False),
+    Column("table", JSON, nullable=False),
+)
+"""Route tables as they were published; rows are added and never changed."""
+
+ROUTE_CLIENTS = Table(
+    "route_clients",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("account", String(200), nullable=False),
+    Column("instance", String(200), nullable=False),
+    Column("group", String(300), nullable=False),
+    Column("cluster", String(300), nullable=False),
+    Column("seen", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("document", JSON, nullable=False),
+    Index(None, "group"),
+    Index(None, "until"),
+)
+"""Registered clients, written behind by the instance that they last registered with."""

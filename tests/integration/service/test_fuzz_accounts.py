@@ -22,7 +22,7 @@ from tests.unit.link_lab import LINK, Lab, lab
 pytestmark = pytest.mark.test
 
 STEPS, APPROVALS = 400, 120
-NAMES = ("ada", "eve", "mei", "lou", "robot", "tool", "viewer", "operator", "approver", "admin")
+NAMES = ("ada", "eve", "mei", "lou", "robot", "tool", "client", "viewer", "operator", "approver", "admin")
 NOTED = ("account.add", "account.set", "token.create", "token.revoke", "session.begin", "session.end")
 WRONG = ("", " ", "a b", "\x00", "../x", "x" * 201, "é", None, 7, ["ada"], {"name": "ada"})
 ON_LINK = {"target": "new", "link": LINK}

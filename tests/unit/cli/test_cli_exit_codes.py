@@ -62,6 +62,10 @@ ELSEWHERE = {
     "link package": "asks no cluster",
     "checkpoint undo": "asks no cluster",
     "serve": "shows clusters that are away as such",
+    **dict.fromkeys(
+        ("route show", "route versions", "route explain", "route apply", "route rollback", "route clients"),
+        "asks the service: test_service_client.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",

@@ -24,7 +24,7 @@ from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
-from anabranch.service.rest.metrics import own_metrics
+from anabranch.service.rest.metrics import own_metrics, route_metrics
 
 pytestmark = pytest.mark.unit
 
@@ -179,7 +179,8 @@ def offered() -> set[str]:
     """The sample names of a full scrape."""
     status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0),))
     served = own_metrics({"new": True}, True, 1, {200: 1})
-    families = (*metrics([status]), *served)
+    routes = route_metrics(1, {("live", "new"): 1}, {"new": 0})
+    families = (*metrics([status]), *served, *routes)
     return {sample.name for family in families for sample in family.samples} | {"anabranch_up"}
 
 

@@ -107,6 +107,25 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "checkpoints.undo": [{"path": "/c/p"}],
+    "routes.apply": [
+        {"table": {"codes": {"orders": {"cluster": "old"}}}, "reason": "it's the first"},
+        {
+            "table": {
+                "codes": {"orders": {"cluster": "old", "description": "ask team shop"}, "shop": {"code": "orders"}},
+                "rules": [
+                    {
+                        "name": "job-1234",
+                        "priority": 100,
+                        "match": {"role": "consumer", "topic": "pay*", "parameters": {"job_id": "1234"}},
+                        "to": {"cluster": "new", "topics": "old.{topic}"},
+                    }
+                ],
+                "clusters": {"new": {"bootstrap": ["new.example.com:9093"]}},
+            },
+            "reason": "the consumer of job 1234 alone",
+        },
+    ],
+    "routes.rollback": [{"version": 3, "reason": "pilot failed"}],
 }
 EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
 

@@ -159,6 +159,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Clients
+         * @description Who is where, and who lags behind a change; of other instances' clients what they wrote some seconds ago.
+         */
+        get: operations["clients_api_v1_clients_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clients/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Client
+         * @description One client.
+         */
+        get: operations["client_api_v1_clients__client_id__get"];
+        /**
+         * Register
+         * @description Register a client, and be told its route; again with the same id: it asks for something else.
+         */
+        put: operations["register_api_v1_clients__client_id__put"];
+        post?: never;
+        /**
+         * Remove
+         * @description Forget a client.
+         */
+        delete: operations["remove_api_v1_clients__client_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clients/{client_id}/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ready
+         * @description A client has paused, as a switch asked it to.
+         */
+        post: operations["ready_api_v1_clients__client_id__ready_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clients/{client_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report
+         * @description Hear of a client, so that it stays live.
+         */
+        post: operations["report_api_v1_clients__client_id__report_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clients/{client_id}/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch
+         * @description Be told the route, and each change of it; a client has one stream, the last that it opened.
+         */
+        get: operations["watch_api_v1_clients__client_id__watch_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clusters": {
         parameters: {
             query?: never;
@@ -957,6 +1065,120 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/routes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Newest
+         * @description The route table that applies.
+         */
+        get: operations["newest_api_v1_routes_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/routes/apply/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Publish a route table, and lead applications by it */
+        post: operations["plan_routes_apply_api_v1_routes_apply_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/routes/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain
+         * @description Where a client would be led and why, each rule on its way; nothing is registered.
+         */
+        post: operations["explain_api_v1_routes_explain_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/routes/rollback/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Publish the route table of an earlier version again */
+        post: operations["plan_routes_rollback_api_v1_routes_rollback_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/routes/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Versions
+         * @description Versions of the route table, the newest first.
+         */
+        get: operations["versions_api_v1_routes_versions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/routes/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Version
+         * @description One version of the route table.
+         */
+        get: operations["version_api_v1_routes_versions__version__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -1371,6 +1593,15 @@ export interface components {
             ] | null;
         };
         /**
+         * ApplyRequest
+         * @description A whole route table, with the fields of a routes file, and why it is published.
+         */
+        ApplyRequest: {
+            /** Reason */
+            reason: string;
+            table: components["schemas"]["RoutesShape"];
+        };
+        /**
          * Approval
          * @description The hash of the plan that was seen: another one is refused.
          */
@@ -1457,6 +1688,11 @@ export interface components {
             link: string;
             wanted: components["schemas"]["WantedState"];
         };
+        Changed: {
+            added: string[];
+            changed: string[];
+            removed: string[];
+        };
         /**
          * ChangedAccount
          * @description What becomes of an account; what is None stays.
@@ -1471,10 +1707,72 @@ export interface components {
              * Role
              * @default null
              */
-            role: ("viewer" | "operator" | "approver" | "admin") | null;
+            role: ("client" | "viewer" | "operator" | "approver" | "admin") | null;
         };
         /** @enum {string} */
         CheckpointFormat: "spark" | "flink";
+        Client: {
+            cluster: string;
+            facts: components["schemas"]["ClientFacts"];
+            id: string;
+            query: components["schemas"]["RouteQuery"];
+            registered_ms: number;
+            report: components["schemas"]["ClientReport"];
+            seen_ms: number;
+            since: number;
+            until_ms: number;
+        };
+        ClientAnswer: {
+            behind: boolean;
+            cluster: string;
+            facts: components["schemas"]["ClientFacts"];
+            id: string;
+            live: boolean;
+            query: components["schemas"]["RouteQuery"];
+            registered_ms: number;
+            report: components["schemas"]["ClientReport"];
+            seen_ms: number;
+            since: number;
+            until_ms: number;
+        };
+        ClientCredentialsLogin: {
+            client_id: string;
+            client_secret: string;
+            scope: string | null;
+            token_url: string;
+        };
+        ClientFacts: {
+            address: string;
+            application: string;
+            host: string;
+            pid: number;
+            sdk: string;
+        };
+        ClientMove: {
+            after: components["schemas"]["Route"] | null;
+            before: components["schemas"]["Route"] | null;
+            client: components["schemas"]["Client"];
+            why: string;
+        };
+        ClientReport: {
+            bytes: number;
+            errors: number;
+            lag: number | null;
+            last_error: string;
+            positions: {
+                [key: string]: number;
+            };
+            records: number;
+            version: number;
+        };
+        /** @enum {string} */
+        ClientRole: "producer" | "consumer";
+        ClientsPage: {
+            clients: components["schemas"]["ClientAnswer"][];
+            matching: number;
+            offset: number;
+            total: number;
+        };
         ClusterAnswer: {
             bootstrap: string[];
             health: components["schemas"]["ClusterHealth"] | null;
@@ -1507,6 +1805,48 @@ export interface components {
             file: string;
             problem: components["schemas"]["Problem"] | null;
             target: string | null;
+        };
+        /**
+         * CodeShape
+         * @description A cluster code, which applications name, and where it leads clients that no rule matches.
+         */
+        CodeShape: {
+            /**
+             * Cluster
+             * @description A cluster, by the name of its context or in clusters.
+             * @default null
+             */
+            cluster: string | null;
+            /**
+             * Code
+             * @description Another code, whose rules then decide.
+             * @default null
+             */
+            code: string | null;
+            /**
+             * Description
+             * @description For people.
+             * @default
+             */
+            description: string;
+            /**
+             * Read
+             * @description Whether clients may read there.
+             * @default true
+             */
+            read: boolean;
+            /**
+             * Topics
+             * @description What topics are called there, with {topic} once: old.{topic}.
+             * @default {topic}
+             */
+            topics: string;
+            /**
+             * Write
+             * @description Whether clients may write there.
+             * @default true
+             */
+            write: boolean;
         };
         Commit: {
             leader_epoch: number;
@@ -1547,6 +1887,11 @@ export interface components {
             /** Deny */
             deny?: string[];
         };
+        Considered: {
+            misses: string[];
+            priority: number;
+            rule: string;
+        };
         ContextProbe: {
             as_source: string[];
             as_target: string[];
@@ -1558,6 +1903,18 @@ export interface components {
             hint: string;
             principal: string;
             version: string;
+        };
+        /**
+         * ContextShape
+         * @description One cluster.
+         */
+        ContextShape: {
+            /**
+             * Bootstrap
+             * @description One or more host:port.
+             */
+            bootstrap: string[];
+            security?: components["schemas"]["SecurityShape"];
         };
         CoordinatedTransaction: {
             partitions: string[];
@@ -1628,6 +1985,49 @@ export interface components {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["DeletePlan"];
         };
+        Destination: {
+            cluster: string;
+            code: string;
+            may_read: boolean;
+            may_write: boolean;
+            topics: string;
+        };
+        /**
+         * DestinationShape
+         * @description Where clients are led: to a cluster, or to another code.
+         */
+        DestinationShape: {
+            /**
+             * Cluster
+             * @description A cluster, by the name of its context or in clusters.
+             * @default null
+             */
+            cluster: string | null;
+            /**
+             * Code
+             * @description Another code, whose rules then decide.
+             * @default null
+             */
+            code: string | null;
+            /**
+             * Read
+             * @description Whether clients may read there.
+             * @default true
+             */
+            read: boolean;
+            /**
+             * Topics
+             * @description What topics are called there, with {topic} once: old.{topic}.
+             * @default {topic}
+             */
+            topics: string;
+            /**
+             * Write
+             * @description Whether clients may write there.
+             * @default true
+             */
+            write: boolean;
+        };
         Effect: {
             lost: number | null;
             repeated: number | null;
@@ -1635,6 +2035,11 @@ export interface components {
         };
         /** @enum {string} */
         Evidence: "map" | "content" | "none";
+        ExplainedAnswer: {
+            problem: components["schemas"]["Problem"] | null;
+            route: components["schemas"]["RouteAnswer"] | null;
+            ways: components["schemas"]["TopicRoute"][];
+        };
         FileChange: {
             effect: components["schemas"]["FileEffect"];
             new_bytes: number | null;
@@ -1886,6 +2291,28 @@ export interface components {
             groups: components["schemas"]["GroupUndo"][];
             id: string;
         };
+        /**
+         * HandedOver
+         * @description A client's answer to ``prepare``: next offsets, and how many messages of each partition are in doubt.
+         */
+        HandedOver: {
+            /**
+             * Positions
+             * @default {}
+             */
+            positions: {
+                [key: string]: number;
+            };
+            /** Switch */
+            switch: string;
+            /**
+             * Uncertain
+             * @default {}
+             */
+            uncertain: {
+                [key: string]: number;
+            };
+        };
         Health: {
             acts: boolean;
             ready: boolean;
@@ -1893,6 +2320,23 @@ export interface components {
         };
         History: {
             samples: components["schemas"]["Sample"][];
+        };
+        Hop: {
+            code: string;
+            considered: components["schemas"]["Considered"][];
+            destination: components["schemas"]["Destination"];
+            rule: string;
+        };
+        Impact: {
+            groups: {
+                [key: string]: [
+                    string,
+                    string
+                ];
+            };
+            moves: components["schemas"]["ClientMove"][];
+            reasons: components["schemas"]["Reason"][];
+            staying: number;
         };
         Inspection: {
             backups: string[];
@@ -2227,6 +2671,49 @@ export interface components {
             /** Path */
             path: string;
         };
+        /**
+         * MatchShape
+         * @description Which clients a rule is for: all that is named must match. A star stands for any text, \* for a star itself.
+         */
+        MatchShape: {
+            /**
+             * Client Id
+             * @description Its client.id.
+             * @default null
+             */
+            client_id: string | null;
+            /**
+             * Code
+             * @description Cluster code; default any.
+             * @default null
+             */
+            code: string | null;
+            /**
+             * Group
+             * @description Its consumer group.
+             * @default null
+             */
+            group: string | null;
+            /**
+             * Parameters
+             * @description Its own parameters, such as application, job_id, site.
+             */
+            parameters?: {
+                [key: string]: string;
+            };
+            /**
+             * Role
+             * @description What the client does; default any.
+             * @default null
+             */
+            role: ("producer" | "consumer") | null;
+            /**
+             * Topic
+             * @description A topic that it reads or writes.
+             * @default null
+             */
+            topic: string | null;
+        };
         Me: {
             account: string;
             acts: boolean;
@@ -2319,7 +2806,7 @@ export interface components {
              * Role
              * @enum {string}
              */
-            role: "viewer" | "operator" | "approver" | "admin";
+            role: "client" | "viewer" | "operator" | "approver" | "admin";
         };
         /**
          * NewToken
@@ -2358,6 +2845,11 @@ export interface components {
         };
         /** @enum {string} */
         Outcome: "started" | "done" | "refused" | "failed";
+        Pace: {
+            lease_ms: number;
+            report_ms: number;
+            version: number;
+        };
         Page: {
             engine: string;
             format: components["schemas"]["CheckpointFormat"];
@@ -2374,6 +2866,11 @@ export interface components {
             };
             watermark_ms: number | null;
             written_at_ms: number;
+        };
+        PasswordLogin: {
+            mechanism: components["schemas"]["SaslMechanism"];
+            password: string;
+            username: string;
         };
         PendingDecision: {
             cause: components["schemas"]["Cause"];
@@ -2672,6 +3169,58 @@ export interface components {
          * @enum {string}
          */
         RecordPart: "timestamps" | "headers";
+        /**
+         * Registration
+         * @description A client that registers, or asks for other topics than before.
+         */
+        Registration: {
+            /**
+             * Client Id
+             * @default
+             */
+            client_id: string;
+            /** Code */
+            code: string;
+            /**
+             * @default {
+             *       "application": "",
+             *       "host": "",
+             *       "pid": 0,
+             *       "sdk": ""
+             *     }
+             */
+            facts: components["schemas"]["ToldFacts"];
+            /**
+             * Group
+             * @default
+             */
+            group: string;
+            /**
+             * Parameters
+             * @default {}
+             */
+            parameters: {
+                [key: string]: string;
+            };
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "producer" | "consumer";
+            /**
+             * Topics
+             * @default []
+             */
+            topics: string[];
+        };
+        RegistrationAnswer: {
+            hold: string | null;
+            id: string;
+            lease_ms: number;
+            report_ms: number;
+            route: components["schemas"]["RouteAnswer"];
+            version: number;
+        };
         ResumeOffsets: {
             offsets: {
                 [key: string]: number;
@@ -2822,7 +3371,168 @@ export interface components {
             undo: string | null;
         };
         /** @enum {string} */
-        Role: "viewer" | "operator" | "approver" | "admin";
+        Role: "client" | "viewer" | "operator" | "approver" | "admin";
+        /**
+         * RollbackRequest
+         * @description A version whose table is published again, and why.
+         */
+        RollbackRequest: {
+            /** Reason */
+            reason: string;
+            /** Version */
+            version: number;
+        };
+        Route: {
+            bootstrap: string[];
+            cluster: string;
+            code: string;
+            may_read: boolean;
+            may_write: boolean;
+            rule: string;
+            security: components["schemas"]["Security"];
+            since: number;
+            topics: {
+                [key: string]: string;
+            };
+            version: number;
+        };
+        RouteAnswer: {
+            bootstrap: string[];
+            cluster: string;
+            code: string;
+            may_read: boolean;
+            may_write: boolean;
+            rule: string;
+            security: {
+                [key: string]: unknown;
+            };
+            since: number;
+            topics: {
+                [key: string]: string;
+            };
+            version: number;
+        };
+        RouteQuery: {
+            client_id: string;
+            code: string;
+            group: string;
+            parameters: {
+                [key: string]: string;
+            };
+            role: components["schemas"]["ClientRole"];
+            topics: string[];
+        };
+        /**
+         * RouteQuestion
+         * @description A client as it asks for a cluster; a topic that begins with ``^`` is a regular expression.
+         */
+        RouteQuestion: {
+            /**
+             * Client Id
+             * @default
+             */
+            client_id: string;
+            /** Code */
+            code: string;
+            /**
+             * Group
+             * @default
+             */
+            group: string;
+            /**
+             * Parameters
+             * @default {}
+             */
+            parameters: {
+                [key: string]: string;
+            };
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "producer" | "consumer";
+            /**
+             * Topics
+             * @default []
+             */
+            topics: string[];
+        };
+        RoutesPlan: {
+            base: number;
+            clusters: components["schemas"]["Changed"];
+            codes: components["schemas"]["Changed"];
+            hash: string;
+            impact: components["schemas"]["Impact"];
+            reason: string;
+            reasons: components["schemas"]["Reason"][];
+            rules: components["schemas"]["Changed"];
+        };
+        RoutesPublished: {
+            at_ms: number;
+            author: string;
+            groups: {
+                [key: string]: [
+                    string,
+                    string
+                ];
+            };
+            hash: string;
+            moved: number;
+            version: number;
+        };
+        /**
+         * RoutesShape
+         * @description Cluster codes, and rules that lead some of their clients elsewhere.
+         */
+        RoutesShape: {
+            /**
+             * Clusters
+             * @description How applications reach a cluster, where that is not as the service does; paths are theirs.
+             */
+            clusters?: {
+                [key: string]: components["schemas"]["ContextShape"];
+            };
+            /**
+             * Codes
+             * @description Cluster codes, by name.
+             */
+            codes?: {
+                [key: string]: components["schemas"]["CodeShape"];
+            };
+            /**
+             * Rules
+             * @description Rules, in any order.
+             */
+            rules?: components["schemas"]["RuleShape"][];
+            /**
+             * Version
+             * @description Version of this file's format.
+             * @default 1
+             * @constant
+             */
+            version: 1;
+        };
+        /**
+         * RuleShape
+         * @description Of the rules that match a client the one with the highest priority decides.
+         */
+        RuleShape: {
+            /** @description Which clients it is for. */
+            match?: components["schemas"]["MatchShape"];
+            /**
+             * Name
+             * @description Names the rule; each has a name of its own.
+             */
+            name: string;
+            /**
+             * Priority
+             * @description The highest decides; default 0.
+             * @default 0
+             */
+            priority: number;
+            /** @description Where it leads them. */
+            to: components["schemas"]["DestinationShape"];
+        };
         Run: {
             account: string;
             began_at: number;
@@ -2863,6 +3573,110 @@ export interface components {
             lag_seconds: number | null;
             records_per_s: number;
             stopped: number;
+        };
+        /** @enum {string} */
+        SaslMechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "OAUTHBEARER";
+        /**
+         * SaslShape
+         * @description Who we are: username and password, a token endpoint, or a token.
+         */
+        SaslShape: {
+            /**
+             * Client Id
+             * @description OAUTHBEARER: client id at the token endpoint.
+             * @default null
+             */
+            client_id: string | null;
+            /**
+             * Client Secret Env
+             * @description Environment variable with the client secret.
+             * @default null
+             */
+            client_secret_env: string | null;
+            /**
+             * Client Secret File
+             * @description File with the client secret.
+             * @default null
+             */
+            client_secret_file: string | null;
+            /**
+             * Mechanism
+             * @description SASL mechanism.
+             * @enum {string}
+             */
+            mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "OAUTHBEARER";
+            /**
+             * Password Env
+             * @description Environment variable with the password.
+             * @default null
+             */
+            password_env: string | null;
+            /**
+             * Password File
+             * @description File with the password.
+             * @default null
+             */
+            password_file: string | null;
+            /**
+             * Scope
+             * @description OAUTHBEARER: scope to ask for.
+             * @default null
+             */
+            scope: string | null;
+            /**
+             * Token Env
+             * @description OAUTHBEARER: environment variable with a bearer token.
+             * @default null
+             */
+            token_env: string | null;
+            /**
+             * Token File
+             * @description OAUTHBEARER: file with a bearer token, read at each connect.
+             * @default null
+             */
+            token_file: string | null;
+            /**
+             * Token Url
+             * @description OAUTHBEARER: OAuth 2 token endpoint (client credentials).
+             * @default null
+             */
+            token_url: string | null;
+            /**
+             * Username
+             * @description For PLAIN and SCRAM.
+             * @default null
+             */
+            username: string | null;
+        };
+        Security: {
+            login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
+            protocol: components["schemas"]["SecurityProtocol"];
+            tls: components["schemas"]["Tls"] | null;
+        };
+        /** @enum {string} */
+        SecurityProtocol: "PLAINTEXT" | "SSL" | "SASL_PLAINTEXT" | "SASL_SSL";
+        /**
+         * SecurityShape
+         * @description How the connection is secured.
+         */
+        SecurityShape: {
+            /**
+             * Protocol
+             * @description Security protocol.
+             * @default PLAINTEXT
+             * @enum {string}
+             */
+            protocol: "PLAINTEXT" | "SSL" | "SASL_PLAINTEXT" | "SASL_SSL";
+            /**
+             * @description For SASL_SSL and SASL_PLAINTEXT.
+             * @default null
+             */
+            sasl: components["schemas"]["SaslShape"] | null;
+            /**
+             * @description For SSL and SASL_SSL.
+             * @default null
+             */
+            tls: components["schemas"]["TlsShape"] | null;
         };
         /**
          * SetRequest
@@ -3035,6 +3849,48 @@ export interface components {
         };
         /** @enum {string} */
         SyncState: "in sync" | "waiting" | "blocked" | "active";
+        Tls: {
+            ca_file: string | null;
+            cert_file: string | null;
+            key_file: string | null;
+            key_password: string | null;
+        };
+        /**
+         * TlsShape
+         * @description PEM files; all are optional, cert_file and key_file go together.
+         */
+        TlsShape: {
+            /**
+             * Ca File
+             * @description Authorities that the broker's certificate is checked against.
+             * @default null
+             */
+            ca_file: string | null;
+            /**
+             * Cert File
+             * @description Our certificate, for mTLS.
+             * @default null
+             */
+            cert_file: string | null;
+            /**
+             * Key File
+             * @description Our private key, for mTLS.
+             * @default null
+             */
+            key_file: string | null;
+            /**
+             * Key Password Env
+             * @description Environment variable with the private key's password.
+             * @default null
+             */
+            key_password_env: string | null;
+            /**
+             * Key Password File
+             * @description File with the private key's password.
+             * @default null
+             */
+            key_password_file: string | null;
+        };
         Token: {
             account: string;
             created_at: number;
@@ -3044,12 +3900,88 @@ export interface components {
             revoked_at: number | null;
             used_at: number | null;
         };
+        TokenLogin: {
+            token: string;
+        };
+        /**
+         * ToldFacts
+         * @description What a client tells of itself; its address is that of its connection.
+         */
+        ToldFacts: {
+            /**
+             * Application
+             * @default
+             */
+            application: string;
+            /**
+             * Host
+             * @default
+             */
+            host: string;
+            /**
+             * Pid
+             * @default 0
+             */
+            pid: number;
+            /**
+             * Sdk
+             * @default
+             */
+            sdk: string;
+        };
+        /**
+         * ToldReport
+         * @description What a client tells again and again; counts are since it began, positions those of partitions that it has.
+         */
+        ToldReport: {
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Errors
+             * @default 0
+             */
+            errors: number;
+            /**
+             * Lag
+             * @default null
+             */
+            lag: number | null;
+            /**
+             * Last Error
+             * @default
+             */
+            last_error: string;
+            /**
+             * Positions
+             * @default {}
+             */
+            positions: {
+                [key: string]: number;
+            };
+            /**
+             * Records
+             * @default 0
+             */
+            records: number;
+            /**
+             * Version
+             * @default 0
+             */
+            version: number;
+        };
         TopicPlan: {
             exists: boolean;
             lanes: components["schemas"]["LaneForecast"][];
             partitions: number;
             source: string;
             target: string;
+        };
+        TopicRoute: {
+            hops: components["schemas"]["Hop"][];
+            topic: string | null;
         };
         Totals: {
             bytes: number;
@@ -3218,6 +4150,21 @@ export interface components {
             asked: boolean;
             link: string;
             status: components["schemas"]["VerifyStatus"];
+        };
+        VersionAnswer: {
+            at_ms: number;
+            author: string;
+            reason: string;
+            table: {
+                [key: string]: unknown;
+            };
+            version: number;
+        };
+        VersionSummary: {
+            at_ms: number;
+            author: string;
+            reason: string;
+            version: number;
         };
         WantedState: {
             paused: boolean;
@@ -3626,6 +4573,309 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerificationReport"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clients_api_v1_clients_get: {
+        parameters: {
+            query?: {
+                code?: string | null;
+                group?: string | null;
+                cluster?: string | null;
+                application?: string | null;
+                role?: components["schemas"]["ClientRole"] | null;
+                behind?: boolean;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientsPage"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    client_api_v1_clients__client_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    register_api_v1_clients__client_id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Registration"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistrationAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_v1_clients__client_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ready_api_v1_clients__client_id__ready_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HandedOver"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pace"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_api_v1_clients__client_id__report_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToldReport"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pace"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watch_api_v1_clients__client_id__watch_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description 32 hex digits, which the client has drawn. */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: route, refused, prepare, go, cancel, ending */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */
@@ -4313,7 +5563,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: cluster, operation, process, audit */
+            /** @description Events: cluster, operation, process, routes, audit */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5408,6 +6658,252 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Work"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    newest_api_v1_routes_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_routes_apply_api_v1_routes_apply_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApplyRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explain_api_v1_routes_explain_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RouteQuestion"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplainedAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_routes_rollback_api_v1_routes_rollback_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollbackRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    versions_api_v1_routes_versions_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The last one of the page before. */
+                before?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionSummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    version_api_v1_routes_versions__version__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionAnswer"];
                 };
             };
             /** @description Why not */

@@ -1,1 +1,1 @@
-"""Routes: what a switch of clients does to clusters."""
+"""Routes: publishing tables, explaining ways, and what a switch of clients does to clusters."""

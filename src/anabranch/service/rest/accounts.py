@@ -22,7 +22,7 @@ from anabranch.store.audit import AuditEntry
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
 AccountName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}$")]
-RoleWord = Literal["viewer", "operator", "approver", "admin"]
+RoleWord = Literal["client", "viewer", "operator", "approver", "admin"]
 
 
 class NewAccount(Body):

@@ -25,7 +25,9 @@ KNOWN_S = 30.0
 
 @router.get(
     "/events",
-    responses=answered(str, description="Events: cluster, operation, process, audit", media="text/event-stream"),
+    responses=answered(
+        str, description="Events: cluster, operation, process, routes, audit", media="text/event-stream"
+    ),
 )
 async def events(here: Here, request: Request, _: AsViewer) -> Response:
     """Listen; what is shown is asked for again where an event names it.

@@ -36,6 +36,7 @@ class _Collector(Collector):
         here = self._here
         up = {cluster.name: cluster.problem is None for cluster in here.board.seen}
         yield from own_metrics(up, here.acting.acts, len(here.hub), here.requests)
+        yield from route_metrics(here.routing.number, *here.registry.counts())
         yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
 
 
@@ -55,3 +56,24 @@ def own_metrics(up: Mapping[str, bool], acts: bool, listeners: int, requests: Ma
     for status, number in sorted(requests.items()):
         answered_.add_metric((str(status),), number)
     yield answered_
+
+
+def route_metrics(version: int, clients: Mapping[tuple[str, str], int], behind: Mapping[str, int]) -> Iterator[Metric]:
+    """Of routes: the version that applies, and this instance's clients by state and cluster."""
+    yield GaugeMetricFamily("anabranch_route_version", "Version of the route table; 0 before the first", value=version)
+    found = GaugeMetricFamily(
+        "anabranch_route_clients",
+        "Clients that are registered with this instance: live, or stale until an hour later",
+        labels=("state", "cluster"),
+    )
+    for (state, cluster), number in sorted(clients.items()):
+        found.add_metric((state, cluster), number)
+    yield found
+    lagging = GaugeMetricFamily(
+        "anabranch_route_clients_behind",
+        "Live clients that have not said yet that they follow a version that leads them otherwise",
+        labels=("cluster",),
+    )
+    for cluster, number in sorted(behind.items()):
+        lagging.add_metric((cluster,), number)
+    yield lagging

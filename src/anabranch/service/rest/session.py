@@ -18,7 +18,7 @@ from anabranch.service.identity import COOKIE, SESSION_S, check_site
 from anabranch.service.instance import Instance
 from anabranch.service.oidc import LOGIN_S
 from anabranch.service.verb import Request as Body
-from anabranch.service.web import AsViewer, Here, address_of, answer, body_of, expects
+from anabranch.service.web import AsClient, Here, address_of, answer, body_of, expects
 from anabranch.store.accounts import SESSION, AccountExistsError
 
 router = APIRouter(prefix="/api/v1", tags=["session"])
@@ -33,7 +33,7 @@ class Login(Body):
 
 
 @router.get("/me", responses=answered(Me))
-async def me(here: Here, caller: AsViewer) -> JSONResponse:
+async def me(here: Here, caller: AsClient) -> JSONResponse:
     """Who I am here, and whether this instance acts."""
     account = caller.account
     acting = here.acting
@@ -60,7 +60,7 @@ async def sign_in(request: Request, here: Here) -> Response:
 
 
 @router.delete("/session", status_code=204, responses=answered(None, 204, "Signed out"))
-async def sign_out(here: Here, caller: AsViewer) -> Response:
+async def sign_out(here: Here, caller: AsClient) -> Response:
     """Sign this browser out: a session that a login began ends, a token that somebody typed stays what it was."""
     session = caller.token
     if session is not None and session.name == SESSION:

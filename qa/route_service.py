@@ -1,0 +1,125 @@
+"""The route service as a process, with tokens: for the tests and the benchmark of the client SDK."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from anabranch.model.accounts import Role
+from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.sandbox.ports import lease_ports
+from anabranch.store.accounts import Accounts
+from anabranch.store.database import open_database
+from qa.service import Answered, until
+
+
+class RouteProcess:
+    """``anabranch serve`` on a port of its own; it may be killed and started again, with the same store.
+
+    ``tokens`` are by role; an application has that of ``client``.
+    """
+
+    def __init__(self, directory: Path, contexts: Mapping[str, Any]) -> None:
+        self._directory = directory
+        self._contexts = directory / "contexts.yaml"
+        self._contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
+        self._store = str(directory / "routes.db")
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = directory / "serve.log"
+        self.tokens: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        (self._lease,) = lease_ports(1)
+        database = open_database(self._store)
+        try:
+            accounts, now = Accounts(database), now_ms()
+            for role in Role:
+                if role.word not in {one.name for one in accounts.all()}:
+                    accounts.add(role.word, role, now)
+                self.tokens[role.word] = accounts.issue(role.word, "qa", now, now + DAY_MS)[0]
+        finally:
+            database.close()
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        self._lease.release()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._lease.port}"
+
+    def start(self) -> None:
+        """Start it, and return when it acts."""
+        command = [sys.executable, "-m", "anabranch", "--contexts", str(self._contexts), "serve"]
+        command += ["--store", self._store, "--port", str(self._lease.port)]
+        with self.log.open("ab") as out:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        until(lambda: not self._runs() or self._acts())
+        assert self._runs(), self.log.read_text(encoding="utf-8")
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
+    def publish(self, table: Mapping[str, Any], reason: str = "a test") -> None:
+        """Have a route table apply, as an operator plans and an approver does it."""
+        body = {"table": {"version": 1, **table}, "reason": reason}
+        plan = self.ask("POST", "/routes/apply/plan", body, role="approver")
+        assert plan.status == 200, plan.body
+        begun = self.ask("POST", f"/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
+        assert begun.status == 202, begun.body
+        where = begun.headers["location"].removeprefix("/api/v1")
+        until(lambda: self.ask("GET", where).json["state"] != "running")
+        ended = self.ask("GET", where).json
+        assert ended["state"] == "done", ended
+
+    def clients(self, **query: str) -> list[Any]:
+        """Who is registered."""
+        words = "&".join(f"{name}={value}" for name, value in query.items())
+        return list(self.ask("GET", f"/clients?{words}").json["clients"])
+
+    def ask(self, method: str, path: str, body: object = None, role: str = "viewer") -> Answered:
+        """Ask it as an account of a role; raises OSError."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._lease.port, timeout=60)
+        try:
+            headers = {"Authorization": f"Bearer {self.tokens[role]}", "Content-Type": "application/json"}
+            sent = None if body is None else json.dumps(body)
+            connection.request(method, f"/api/v1{path}", sent, headers)
+            answer = connection.getresponse()
+            return Answered(answer.status, {n.lower(): v for n, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def _runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _acts(self) -> bool:
+        try:
+            return bool(self.ask("GET", "/me").json["acts"])
+        except (OSError, http.client.HTTPException, KeyError):
+            time.sleep(0.05)
+            return False

@@ -1,0 +1,133 @@
+"""``anabranch route apply`` and ``anabranch route rollback``: another route table, with whom it moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anabranch.cli.applying import PlannedChange, apply_change, check_flags
+from anabranch.cli.completing import route_versions
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.routes import render_change
+from anabranch.cli.routes.operation import carried_out
+from anabranch.cli.routes.options import ReasonOption, ServiceOption, repeated_service, service_of
+from anabranch.cli.running import run
+from anabranch.config import routes_file
+from anabranch.model.plans import REQUEST
+from anabranch.routes.table import RouteTable
+
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.cli.service_client import ServiceClient
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePlan:
+    """A plan as the service answers it; ``before`` and ``after`` are the tables of which it is the difference."""
+
+    id: str
+    hash: str
+    plan: Mapping[str, Any]
+    before: RouteTable = field(metadata=REQUEST)
+    after: RouteTable = field(metadata=REQUEST)
+
+
+def apply(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Option("--file", "-f", help="Routes file (YAML), whole.", show_default=False)],
+    reason: ReasonOption,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Publish a routes file as the next version of the route table.
+
+    Shows what the file adds, removes and changes, and which registered clients move from where to where; clients that
+    would be refused, and groups that would be split, forbid it. See docs/reference/routes.md.
+    """
+    command = f"anabranch route apply -f {quoted(str(file))} --reason {quoted(reason)}{repeated_service(service)}"
+    check_flags(command, execute, plan)
+    table = routes_file.load(file)
+    request = {"table": routes_file.table_fields(table), "reason": reason}
+    client = service_of(ctx, service)
+
+    async def planned() -> ServicePlan:
+        return await _planned(client, "apply", request, lambda: table)
+
+    run(_change(client, command, planned, execute, plan, output))
+
+
+def rollback(
+    ctx: typer.Context,
+    number: Annotated[
+        int,
+        typer.Argument(
+            metavar="VERSION",
+            min=1,
+            help="The version that applies again.",
+            autocompletion=route_versions,
+            show_default=False,
+        ),
+    ],
+    reason: ReasonOption,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Publish the table of an earlier version again, as the next version; shows what `route apply` shows."""
+    command = f"anabranch route rollback {number} --reason {quoted(reason)}{repeated_service(service)}"
+    check_flags(command, execute, plan)
+    client = service_of(ctx, service)
+
+    async def planned() -> ServicePlan:
+        request = {"version": number, "reason": reason}
+        return await _planned(client, "rollback", request, lambda: _table(client, number))
+
+    run(_change(client, command, planned, execute, plan, output))
+
+
+async def _planned(
+    client: ServiceClient, verb: str, request: Mapping[str, Any], table: Callable[[], RouteTable]
+) -> ServicePlan:
+    def look() -> ServicePlan:
+        answer = client.post(f"/routes/{verb}/plan", request)
+        before = _table(client, answer["plan"]["base"])
+        return ServicePlan(answer["id"], answer["hash"], answer["plan"], before, table())
+
+    return await asyncio.to_thread(look)
+
+
+def _table(client: ServiceClient, version: int) -> RouteTable:
+    """The table of a version; before the first one there is an empty one."""
+    if not version:
+        return RouteTable()
+    answer = client.get(f"/routes/versions/{version}")
+    return routes_file.table_of(answer["table"], f"version {version}")
+
+
+async def _change(
+    client: ServiceClient,
+    command: str,
+    planned: Callable[[], Awaitable[ServicePlan]],
+    execute: bool,
+    wanted: str | None,
+    output: Format,
+) -> None:
+    change: PlannedChange[ServicePlan, Any] = PlannedChange(
+        command=command,
+        what="the route table",
+        plan=planned,
+        apply=lambda plan: carried_out(client, plan.id, plan.hash),
+        table=lambda plan: render_change.plan(plan.before, plan.after, plan.plan),
+        done_table=render_change.done,
+        empty=lambda plan: plan.before == plan.after,
+    )
+    await apply_change(change, execute=execute, wanted=wanted, output=output)

@@ -1,0 +1,27 @@
+"""Publish a route table: plan it with whom it moves, and apply exactly that plan."""
+
+from __future__ import annotations
+
+from anabranch.model.plans import check_holds
+from anabranch.operations.routes.desk import RouteDesk
+from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished, plan_table
+from anabranch.routes.table import RouteTable
+
+
+async def plan(desk: RouteDesk, table: RouteTable, reason: str) -> RoutesPlan:
+    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError."""
+    return await plan_table(desk, table, reason)
+
+
+async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
+    """Publish it; a table that applies already is not published again.
+
+    Raises PlanChangedError if the plan has changed, RefusedError where another table was published meanwhile.
+    """
+    now = await plan_table(desk, planned.table, planned.reason)
+    check_holds("the route table", planned, now)
+    newest = await desk.newest()
+    if newest is not None and now.changes_nothing:
+        return RoutesPublished(newest.version, newest.at_ms, newest.author, 0, {}, now.hash)
+    made = await desk.publish(now.table, now.base, now.reason)
+    return RoutesPublished(made.version, made.at_ms, made.author, len(now.impact.moves), now.impact.groups, now.hash)

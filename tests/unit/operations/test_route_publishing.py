@@ -1,0 +1,162 @@
+"""Publishing route tables: plans that hold, tables with faults, clients that would be harmed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from anabranch.errors import RefusedError
+from anabranch.model.cluster import ClusterContext, Security, SecurityProtocol
+from anabranch.model.plans import PlanChangedError
+from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
+from anabranch.operations.routes import apply, rollback
+from anabranch.operations.routes.planning import ForbiddenImpactError
+from anabranch.routes.errors import InvalidTableError
+from anabranch.routes.pattern import Pattern
+from anabranch.routes.table import Code, Destination, Match, RouteTable, RouteVersion, Rule
+
+pytestmark = pytest.mark.unit
+
+PLAIN = Security(SecurityProtocol.PLAINTEXT)
+OLD = RouteTable({"orders": Code("orders", Destination("old"))})
+NEW = RouteTable({"orders": Code("orders", Destination("new"))})
+
+
+def client(group: str = "", site: str = "", number: int = 1) -> Client:
+    """A client of the code orders."""
+    role = ClientRole.CONSUMER if group else ClientRole.PRODUCER
+    query = RouteQuery("orders", role, ("sales",), group, "", {"site": site})
+    return Client(f"{number:032x}", ClientFacts("shop", f"host-{number}", "", 1, "1"), query, 0, 0, 9)
+
+
+@dataclass
+class Desk:
+    """Versions and clients in memory."""
+
+    versions: list[RouteVersion] = field(default_factory=list)
+    registered: list[Client] = field(default_factory=list)
+
+    async def newest(self) -> RouteVersion | None:
+        """The last one."""
+        return self.versions[-1] if self.versions else None
+
+    async def version(self, number: int) -> RouteVersion:
+        """One of them."""
+        return self.versions[number - 1]
+
+    async def clients(self) -> Sequence[Client]:
+        """Those that are registered."""
+        return self.registered
+
+    def contexts(self) -> Mapping[str, ClusterContext]:
+        """Two clusters."""
+        return {name: ClusterContext(name, (f"{name}:1",), PLAIN) for name in ("old", "new")}
+
+    async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:
+        """Add one, over the last one alone."""
+        if base != len(self.versions):
+            raise RefusedError
+        self.versions.append(RouteVersion(base + 1, 5, "mei", reason, table))
+        return self.versions[-1]
+
+
+async def published(desk: Desk, table: RouteTable) -> int:
+    """The version that comes of a table."""
+    return (await apply.apply(desk, await apply.plan(desk, table, "why"))).version
+
+
+def test_a_table_is_published_with_whom_it_moves() -> None:
+    """The first one moves nobody that was led before; the next says which group goes where."""
+    desk = Desk(registered=[client("billing"), client(number=2)])
+
+    async def run() -> None:
+        first = await apply.plan(desk, OLD, "why")
+        assert (first.base, first.codes.added, len(first.impact.moves), first.impact.groups) == (0, ("orders",), 2, {})
+        assert (await apply.apply(desk, first)).version == 1
+        planned = await apply.plan(desk, NEW, "why")
+        assert (planned.base, planned.codes.changed) == (1, ("orders",))
+        assert planned.impact.groups == {"billing": ("old", "new")}
+        done = await apply.apply(desk, planned)
+        assert (done.version, done.author, done.moved, done.groups) == (2, "mei", 2, {"billing": ("old", "new")})
+        assert desk.versions[-1].reason == "why"
+
+    asyncio.run(run())
+
+
+def test_a_plan_holds_while_clients_come_and_not_when_groups_move_otherwise() -> None:
+    """Nor where somebody has published since."""
+    desk = Desk(registered=[client("billing")])
+
+    async def run() -> None:
+        await published(desk, OLD)
+        planned = await apply.plan(desk, NEW, "why")
+        desk.registered += [client("billing", number=2), client(number=3)]
+        assert (await apply.plan(desk, NEW, "another reason")).hash == planned.hash
+        desk.registered.append(client("reports", number=4))
+        with pytest.raises(PlanChangedError):
+            await apply.apply(desk, planned)
+        planned = await apply.plan(desk, NEW, "why")
+        await published(desk, replace(OLD, rules=(Rule("own", 1, Match(), Destination("old")),)))
+        with pytest.raises(PlanChangedError):
+            await apply.apply(desk, planned)
+        assert len(desk.versions) == 2
+
+    asyncio.run(run())
+
+
+def test_a_table_with_faults_is_refused_with_all_of_them() -> None:
+    """An overlap, a cluster that is none, a loop."""
+    rules = tuple(Rule(name, 0, Match(), Destination("nowhere")) for name in ("one", "two"))
+    table = RouteTable({"a": Code("a", Destination(code="a"))}, rules)
+    with pytest.raises(InvalidTableError) as told:
+        asyncio.run(apply.plan(Desk(), table, "why"))
+    for part in ("'one' and 'two' have priority 0", "'nowhere'", "a -> a lead to each other"):
+        assert part in told.value.message
+
+
+def test_what_would_harm_clients_is_refused_with_their_names() -> None:
+    """A group that would be split, and a client whose code is gone, at once."""
+    members = [client("billing", "north"), client("billing", "south", 2)]
+    desk = Desk(registered=[*members, replace(client(number=3), query=RouteQuery("shop", ClientRole.PRODUCER))])
+
+    async def run() -> None:
+        await published(desk, replace(OLD, codes={**OLD.codes, "shop": Code("shop", Destination("old"))}))
+        rule = Rule("half", 1, Match(parameters={"site": Pattern("north")}), Destination("new"))
+        with pytest.raises(ForbiddenImpactError) as told:
+            await apply.plan(desk, replace(OLD, rules=(rule,)), "why")
+        assert "group billing would be split" in told.value.message
+        assert "there is no cluster code 'shop'" in told.value.message
+        assert told.value.hint
+
+    asyncio.run(run())
+
+
+def test_what_applies_already_is_not_published_again() -> None:
+    """Its version is told."""
+    desk = Desk()
+
+    async def run() -> None:
+        assert await published(desk, OLD) == 1
+        planned = await apply.plan(desk, OLD, "again")
+        assert planned.changes_nothing
+        assert (await apply.apply(desk, planned)).version == 1
+        assert len(desk.versions) == 1
+
+    asyncio.run(run())
+
+
+def test_a_rollback_is_a_new_version_with_an_earlier_table() -> None:
+    """Nothing is taken out of the list."""
+    desk = Desk()
+
+    async def run() -> None:
+        await published(desk, OLD)
+        await published(desk, NEW)
+        planned = await rollback.plan(desk, 1, "back")
+        assert (await rollback.apply(desk, planned)).version == 3
+        assert [one.table for one in desk.versions] == [OLD, NEW, OLD]
+
+    asyncio.run(run())

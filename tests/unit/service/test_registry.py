@@ -1,0 +1,171 @@
+"""Registered clients in memory, and what of them a store keeps: also where it does not answer for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from anabranch.model.accounts import Account, Role
+from anabranch.model.clock import now_ms
+from anabranch.model.cluster import Security, SecurityProtocol
+from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, Route, RouteQuery
+from anabranch.service import registry as module
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.errors import TooManyClientsError, UnknownClientError
+from anabranch.service.registry import KEPT_MS, Registry
+from anabranch.service.routing import Routing
+from anabranch.service.stored import Stored
+from anabranch.service.watching import Watching
+from anabranch.store.clients import RegisteredClient
+from anabranch.store.database import open_database
+from anabranch.store.errors import StoreError
+
+pytestmark = pytest.mark.unit
+
+ACCOUNT = Account("1", "shop", Role.CLIENT)
+FACTS = ClientFacts("shop", "host-1", "127.0.0.1", 42, "0.1")
+PLAIN = Security(SecurityProtocol.PLAINTEXT)
+
+
+class Always(Routing):
+    """Leads everyone to one cluster."""
+
+    def route(self, query: RouteQuery) -> Route:
+        """There."""
+        return Route(query.code, "old", ("old:1",), PLAIN, {}, True, True, "", 1, 1)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[Stored]:
+    """An empty store."""
+    database = open_database(str(tmp_path / "store.db"))
+    try:
+        yield Stored(database)
+    finally:
+        database.close()
+
+
+def made(stored: Stored, instance: str = "here") -> Registry:
+    """The registry of an instance."""
+
+    async def nothing() -> None:
+        """Nobody is told."""
+
+    return Registry(stored, Always(stored, ClusterPool(), nothing), Watching(), instance)
+
+
+async def register(registry: Registry, number: int) -> str:
+    """A consumer of a group of its own."""
+    query = RouteQuery("orders", ClientRole.CONSUMER, ("sales",), f"g{number}")
+    return (await registry.register(ACCOUNT, f"{number:032x}", query, FACTS))[0].id
+
+
+def test_what_could_not_be_written_is_written_next_time(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came and what went, also when it went while the store was away; in parts, of which each is kept."""
+    monkeypatch.setattr(module, "_WRITTEN_AT_ONCE", 2)
+
+    def fails(_: Sequence[object], *__: object) -> None:
+        raise StoreError("store", "away")
+
+    async def run() -> None:
+        registry = made(stored)
+        ids = [await register(registry, number) for number in range(5)]
+        with monkeypatch.context() as patch:
+            patch.setattr(stored.clients, "keep", fails)
+            with pytest.raises(StoreError):
+                await registry.write()
+        assert stored.clients.live(0) == []
+        await registry.write()
+        assert [one.client.id for one in stored.clients.live(0)] == ids
+        await registry.remove(ACCOUNT, ids[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(stored.clients, "remove", fails)
+            with pytest.raises(StoreError):
+                await registry.write()
+        await registry.write()
+        assert [one.client.id for one in stored.clients.live(0)] == ids[1:]
+        with pytest.raises(UnknownClientError):
+            await registry.get(ids[0])
+
+    asyncio.run(run())
+
+
+def test_after_a_restart_who_was_live_is_live_again_and_who_was_stale_is_not(stored: Stored) -> None:
+    """However long the instance was away: nobody could report meanwhile."""
+    now = now_ms()
+
+    async def run() -> None:
+        before = made(stored)
+        ids = [await register(before, number) for number in range(3)]
+        rows = []
+        for client_id, seen_ago, left in ((ids[0], 900_000, 20_000), (ids[1], 950_000, -1), (ids[2], 9 * KEPT_MS, 5)):
+            client = await before.get(client_id)
+            until = now - 900_000 + left if client_id != ids[2] else now - 8 * KEPT_MS
+            values = {name: getattr(client, name) for name in type(client).__slots__}
+            values |= {"seen_ms": now - seen_ago, "until_ms": until}
+            rows.append(RegisteredClient(type(client)(**values), "shop", "here"))
+        stored.clients.keep(rows)
+        after = made(stored)
+        await after.load()
+        every = {one.id: one.is_live(now_ms()) for one in await after.every()}
+        assert every == {ids[0]: True, ids[1]: False}
+        after.report(ACCOUNT, ids[1], ClientReport(1))
+        assert [one.id for one in await after.live()] == ids[:2]
+
+    asyncio.run(run())
+
+
+def test_another_instances_client_is_shown_as_it_wrote_it(stored: Stored) -> None:
+    """Until it comes here: then what is known here counts, and the other one's word later no more."""
+
+    async def run() -> None:
+        here, there = made(stored), made(stored, "there")
+        client = await register(there, 1)
+        await there.write()
+        assert [one.id for one in await here.every()] == [client]
+        with pytest.raises(UnknownClientError):
+            here.report(ACCOUNT, client, ClientReport())
+        await asyncio.sleep(0.002)
+        await register(here, 1)
+        here.report(ACCOUNT, client, ClientReport(1, 7))
+        await here.write()
+        there._changed.add(client)
+        await there.write()
+        assert (await here.get(client)).report.records == 7
+        (row,) = stored.clients.live(0)
+        assert (row.instance, row.client.report.records) == ("here", 7)
+
+    asyncio.run(run())
+
+
+def test_an_instance_takes_no_more_clients_than_it_can(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that it knows go on."""
+    monkeypatch.setattr(module, "MOST_CLIENTS", 2)
+
+    async def run() -> None:
+        registry = made(stored)
+        for number in (0, 1, 0):
+            await register(registry, number)
+        with pytest.raises(TooManyClientsError):
+            await register(registry, 2)
+
+    asyncio.run(run())
+
+
+def test_all_clients_together_report_no_more_often_than_an_instance_takes(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten seconds at least, then as many as there are."""
+    monkeypatch.setattr(module, "REPORTS_PER_S", 1)
+
+    async def run() -> None:
+        registry = made(stored)
+        assert (registry.report_ms, registry.lease_ms) == (10_000, 30_000)
+        for number in range(12):
+            await register(registry, number)
+        assert (registry.report_ms, registry.lease_ms) == (12_000, 36_000)
+
+    asyncio.run(run())
