@@ -1,0 +1,184 @@
+"""What following a route costs an application: ``python -m benchmarks.sdk``.
+
+One real broker and the route service as a process.  The client SDK and plain confluent-kafka take turns at the same
+work in one process: writing records of 100 bytes and of 1,000 with a callback for each, polling after each, and reading
+them with ``poll`` or ``consume``.  Each turn of the one is set against the turn of the other beside it, who is first
+changes, and the median of these ratios is told with its quartiles: what else the machine does meanwhile meets both.
+Writes the section ``sdk`` of ``build/bench.json``.  Takes five minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka.admin import NewTopic
+
+from anabranch import sdk
+from anabranch.sandbox import ClusterSpec, start_clusters
+from benchmarks import report
+from benchmarks.run import OUTPUT
+from qa.brokers import create_topics
+from qa.route_service import RouteProcess
+
+SIZES = (100, 1000)
+COUNT = 200_000
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Records per second of both, and the ratio of SDK to plain client, turn by turn: median and quartiles."""
+
+    work: str
+    plain: float
+    sdk: float
+    ratio: float
+    quartiles: tuple[float, float]
+
+
+def main() -> None:
+    """Measure, print, and write down."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=20)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    arguments = parser.parse_args()
+    (cluster,) = start_clusters([ClusterSpec("here")])
+    with tempfile.TemporaryDirectory() as name, cluster, RouteProcess(Path(name), {"here": cluster.context()}) as route:
+        route.publish({"codes": {"orders": {"cluster": "here"}}})
+        token = Path(name) / "token"
+        token.write_text(route.tokens["client"])
+        plain = {"bootstrap.servers": cluster.bootstrap}
+        code = {"cluster.code": "orders", "route.service": route.url}
+        code |= {"route.token.file": str(token), "route.cache.dir": str(Path(name) / "cache")}
+        found = [one for size in SIZES for one in _of_size(cluster, size, arguments.turns, plain, code)]
+    for one in found:
+        low, high = one.quartiles
+        print(
+            f"{one.work:<24} plain {one.plain:>9,.0f}/s   SDK {one.sdk:>9,.0f}/s   "
+            f"SDK : plain {one.ratio:.3f} ({low:.3f} to {high:.3f})"
+        )
+    report.write("sdk", [asdict(one) for one in found], arguments.output)
+
+
+def _of_size(cluster: Any, size: int, turns: int, plain: Mapping[str, Any], code: Mapping[str, Any]) -> list[Compared]:
+    count, topic = COUNT, f"records-{size}"
+    create_topics(cluster, [NewTopic(topic, 3)])
+    writes = _compared(
+        f"write {size} bytes",
+        turns,
+        lambda _: _written(confluent_kafka.Producer(dict(plain)), topic, count, size),
+        lambda _: _written(sdk.Producer(dict(code)), topic, count, size),
+    )
+    reads = [
+        _compared(
+            f"{how} {size} bytes",
+            turns,
+            lambda turn, read=read: read(confluent_kafka.Consumer({**plain, **_group(f"plain-{turn}")}), topic, count),
+            lambda turn, read=read: read(sdk.Consumer({**code, **_group(f"sdk-{turn}")}), topic, count),
+        )
+        for how, read in (("poll", _polled), ("consume", _consumed))
+    ]
+    return [writes, *reads]
+
+
+def _group(name: str) -> dict[str, Any]:
+    return {"group.id": name, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+
+
+def _compared(work: str, turns: int, plain: Callable[[int], float], ours: Callable[[int], float]) -> Compared:
+    plain(-1)  # warms the broker
+    ours(-1)
+    pairs = []
+    for turn in range(turns):
+        if turn % 2:
+            second = ours(turn)
+            pairs.append((plain(turn), second))
+        else:
+            pairs.append((plain(turn), ours(turn)))
+    ratios = [mine / other for other, mine in pairs]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    one, other = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return Compared(work, one, other, middle, (low, high))
+
+
+def _written(producer: Any, topic: str, count: int, size: int) -> float:
+    """Records per second, from the first call to the last acknowledgement."""
+    refused = []
+
+    def delivered(error: Any, _: Any) -> None:
+        if error is not None:
+            refused.append(error)
+
+    value, key = bytes(size), b"key"
+    producer.produce(topic, value=value, key=key, on_delivery=delivered)
+    producer.flush()
+    with _steady():
+        began = time.perf_counter()
+        for _ in range(count):
+            try:
+                producer.produce(topic, value=value, key=key, on_delivery=delivered)
+            except BufferError:
+                producer.flush()
+                producer.produce(topic, value=value, key=key, on_delivery=delivered)
+            producer.poll(0)
+        producer.flush()
+        took = time.perf_counter() - began
+    assert not refused, refused[0]
+    if isinstance(producer, sdk.Producer):
+        producer.close()
+    return count / took
+
+
+def _polled(consumer: Any, topic: str, count: int) -> float:
+    """Records per second, after the first."""
+
+    def read() -> list[Any]:
+        message = consumer.poll(1.0)
+        return [] if message is None else [message]
+
+    return _read(consumer, topic, count, read)
+
+
+def _consumed(consumer: Any, topic: str, count: int) -> float:
+    """Records per second, after the first."""
+    return _read(consumer, topic, count, lambda: list(consumer.consume(500, 1.0)))
+
+
+def _read(consumer: Any, topic: str, count: int, read: Callable[[], list[Any]]) -> float:
+    consumer.subscribe([topic])
+    while not read():
+        pass
+    seen = size = 0
+    with _steady():
+        began = time.perf_counter()
+        while seen < count:
+            for message in read():
+                if message.error() is None:
+                    seen += 1
+                    size += len(message.value())
+        took = time.perf_counter() - began
+    consumer.close()
+    return count / took
+
+
+class _steady:
+    """No collection of garbage in the middle of it: it would meet one of both by chance."""
+
+    def __enter__(self) -> None:
+        gc.collect()
+        gc.disable()
+
+    def __exit__(self, *reason: object) -> None:
+        gc.enable()
+
+
+if __name__ == "__main__":
+    main()

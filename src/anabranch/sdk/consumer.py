@@ -1,0 +1,222 @@
+"""A consumer that names a cluster by its code and follows the code's route, with confluent-kafka's own interface.
+
+It pauses between two messages, in the application's own ``poll`` or ``consume``: what the application has stored or
+committed is committed, the group is left, and the next message comes from where the route leads by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from confluent_kafka import KafkaError, KafkaException
+
+from anabranch.model.clock import monotonic
+from anabranch.sdk.reader import SLICE_S, Left, Reader, Subscribed
+
+
+class Consumer(Reader):
+    """``confluent_kafka.Consumer`` with ``cluster.code`` in place of ``bootstrap.servers``.
+
+    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
+    """
+
+    def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if type(self).poll is Consumer.poll:
+            self.__dict__["poll"] = self._poll  # a call of it is one frame, and not two
+
+    def poll(self, timeout: float | None = None) -> Any:
+        """As confluent-kafka's; while a switch is under way there are no messages.  Raises MayNotError too."""
+        return self._poll(-1 if timeout is None else timeout)
+
+    def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Any]:
+        """As confluent-kafka's."""
+        until = None if timeout < 0 else monotonic() + timeout
+        found: list[Any] = []
+        while True:
+            left = SLICE_S if until is None else min(SLICE_S, max(0.0, until - monotonic()))
+            if self._due and not self._ready(None if until is None else max(0.0, until - monotonic())):
+                return []
+            found = self._inner.consume(num_messages, left)
+            if found or (until is not None and monotonic() >= until):
+                break
+        self._consumed.records += len(found)
+        self._consumed.bytes += sum(map(len, found))
+        return found if self._plain else [self._wrapped(one) for one in found]
+
+    def subscribe(self, topics: list[str], on_assign: Any = None, on_revoke: Any = None, on_lost: Any = None) -> None:
+        """As confluent-kafka's; raises MayNotError, RouteProblemError, NoRouteError."""
+        given = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
+        self._subscribed = Subscribed(tuple(topics), {name: one for name, one in given.items() if one is not None})
+        self._ask_for(tuple(topics))
+        with self._changed:
+            inner = self._inner if not self._due or self._leaves else None
+        if inner is not None:
+            self._subscribe(inner)
+        else:
+            self._ready(0.0)
+
+    def unsubscribe(self) -> None:
+        """As confluent-kafka's."""
+        self._subscribed = Subscribed()
+        self._usable().unsubscribe()
+
+    def assign(self, partitions: list[Any]) -> None:
+        """As confluent-kafka's."""
+        for one in partitions:
+            self._check(one)
+        if self._leaves or self._was_called_back():
+            self._was_assigned = True
+            self._inner.assign([self._to(one) for one in partitions])
+            return
+        self._subscribed = Subscribed(by_hand=list(partitions))
+        self._left = Left()
+        self._ask_for(tuple(dict.fromkeys(one.topic for one in partitions)))
+        if self._inner is not None and not self._due:
+            self._inner.assign([self._to(one) for one in partitions])
+        else:
+            self._ready(0.0)
+
+    def unassign(self) -> None:
+        """As confluent-kafka's."""
+        self._was_assigned = True
+        if self._subscribed.by_hand is not None:
+            self._subscribed = Subscribed()
+        self._usable().unassign()
+
+    def incremental_assign(self, partitions: list[Any]) -> None:
+        """As confluent-kafka's."""
+        for one in partitions:
+            self._check(one)
+        self._was_assigned = True
+        if not self._was_called_back():
+            by_hand = self._subscribed.by_hand or []
+            self._subscribed = Subscribed(by_hand=[*by_hand, *partitions])
+            self._ask_for(tuple(dict.fromkeys(one.topic for one in (*by_hand, *partitions))))
+        self._usable().incremental_assign([self._to(one) for one in partitions])
+
+    def incremental_unassign(self, partitions: list[Any]) -> None:
+        """As confluent-kafka's."""
+        self._was_assigned = True
+        if self._subscribed.by_hand is not None:
+            gone = {(one.topic, one.partition) for one in partitions}
+            left = [one for one in self._subscribed.by_hand if (one.topic, one.partition) not in gone]
+            self._subscribed = Subscribed(by_hand=left)
+        self._usable().incremental_unassign([self._to(one) for one in partitions])
+
+    def assignment(self) -> list[Any]:
+        """As confluent-kafka's; empty while a switch is under way."""
+        return [] if self._inner is None else self._from(self._inner.assignment())
+
+    def pause(self, partitions: list[Any]) -> None:
+        """As confluent-kafka's; it holds after a switch, too."""
+        self._stopped |= {(one.topic, one.partition): one for one in partitions}
+        if self._inner is not None:
+            self._inner.pause([self._to(one) for one in partitions])
+
+    def resume(self, partitions: list[Any]) -> None:
+        """As confluent-kafka's."""
+        for one in partitions:
+            self._stopped.pop((one.topic, one.partition), None)
+        if self._inner is not None:
+            self._inner.resume([self._to(one) for one in partitions])
+
+    def seek(self, partition: Any) -> None:
+        """As confluent-kafka's; raises StaleOffsetError for an offset that may be of before a switch."""
+        self._check(partition)
+        self._usable().seek(self._to(partition))
+
+    # -- offsets ---------------------------------------------------------------------------------------
+
+    def commit(
+        self, message: Any = None, offsets: list[Any] | None = None, asynchronous: bool = True, **more: Any
+    ) -> Any:
+        """As confluent-kafka's; raises StaleMessageError, StaleOffsetError for what is of before a switch."""
+        asynchronous = more.get("async", asynchronous)
+        if message is not None and offsets is None:
+            raw = self._current(message)
+            return self._answered(self._inner.commit(message=raw, asynchronous=asynchronous))
+        if offsets is not None:
+            for one in offsets:
+                self._check(one)
+            there = [self._to(one) for one in offsets]
+            found = self._usable().commit(message=message, offsets=there, asynchronous=asynchronous)
+            return self._answered(found)
+        if self._inner is None:
+            raise KafkaException(KafkaError(KafkaError._NO_OFFSET, "a switch is under way: nothing is assigned"))
+        return self._answered(self._inner.commit(asynchronous=asynchronous))
+
+    def store_offsets(self, message: Any = None, offsets: list[Any] | None = None) -> None:
+        """As confluent-kafka's; raises what ``commit`` raises."""
+        if message is not None and offsets is None:
+            self._inner_of(message).store_offsets(message=self._current(message))
+            return
+        for one in offsets or ():
+            self._check(one)
+        there = None if offsets is None else [self._to(one) for one in offsets]
+        self._usable().store_offsets(message=message, offsets=there)
+
+    def committed(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
+        """As confluent-kafka's."""
+        return self._known_now(self._usable(timeout).committed([self._to(one) for one in partitions], timeout))
+
+    def position(self, partitions: list[Any]) -> list[Any]:
+        """As confluent-kafka's."""
+        return self._known_now(self._usable().position([self._to(one) for one in partitions]))
+
+    def offsets_for_times(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
+        """As confluent-kafka's."""
+        return self._known_now(self._usable(timeout).offsets_for_times([self._to(one) for one in partitions], timeout))
+
+    def get_watermark_offsets(self, partition: Any, timeout: float = -1, cached: bool = False) -> Any:
+        """As confluent-kafka's."""
+        there = self._to(partition)
+        found = self._usable(timeout).get_watermark_offsets(there, timeout, cached)
+        if found is not None and not self._plain:
+            self._known.told((there.topic, there.partition), found)
+        return found
+
+    def consumer_group_metadata(self) -> Any:
+        """As confluent-kafka's."""
+        self._gave = self._usable().consumer_group_metadata()
+        return self._gave
+
+    # -- the rest --------------------------------------------------------------------------------------
+
+    def memberid(self) -> Any:
+        """As confluent-kafka's."""
+        return self._usable().memberid()
+
+    def list_topics(self, *args: Any, **kwargs: Any) -> Any:
+        """As confluent-kafka's, with the names of the cluster."""
+        return self._usable().list_topics(*args, **kwargs)
+
+    def cluster_id(self, *args: Any, **kwargs: Any) -> Any:
+        """As confluent-kafka's."""
+        return self._usable().cluster_id(*args, **kwargs)
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """As confluent-kafka's; they hold after a switch, too."""
+        self._given |= {"sasl.username": username, "sasl.password": password}
+        if self._inner is not None:
+            self._inner.set_sasl_credentials(username, password)
+
+    def close(self) -> None:
+        """As confluent-kafka's; and be forgotten by the route service."""
+        if self._closed:
+            return
+        inner = self._inner
+        if inner is not None:
+            self._leaves = True
+            inner.close()
+        with self._changed:
+            self._closed, self._inner = True, None
+            self._heed()
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()

@@ -1,0 +1,76 @@
+"""Messages that know on which cluster they were read, and under which name the application asked for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confluent_kafka import Message
+
+
+class RoutedMessage(Message):
+    """A message with confluent-kafka's methods; ``raw`` is the one of the client, ``era`` counts its clusters."""
+
+    __slots__ = ("_topic", "era", "raw")
+
+    def __init__(self, raw: Any, era: int, topic: str | None) -> None:
+        super().__init__()
+        self.raw = raw
+        self.era = era
+        self._topic = topic
+
+    def topic(self) -> Any:
+        return self._topic
+
+    def partition(self) -> Any:
+        return self.raw.partition()
+
+    def offset(self) -> Any:
+        return self.raw.offset()
+
+    def key(self) -> Any:
+        return self.raw.key()
+
+    def value(self) -> Any:
+        return self.raw.value()
+
+    def deserialized_key(self) -> Any:
+        return self.raw.key()
+
+    def deserialized_value(self) -> Any:
+        return self.raw.value()
+
+    def headers(self) -> Any:
+        return self.raw.headers()
+
+    def error(self) -> Any:
+        return self.raw.error()
+
+    def timestamp(self) -> Any:
+        return self.raw.timestamp()
+
+    def latency(self) -> Any:
+        return self.raw.latency()
+
+    def leader_epoch(self) -> Any:
+        return self.raw.leader_epoch()
+
+    def delivery_count(self) -> Any:
+        return self.raw.delivery_count()
+
+    def set_headers(self, headers: Any) -> None:
+        self.raw.set_headers(headers)
+
+    def set_key(self, key: Any) -> None:
+        self.raw.set_key(key)
+
+    def set_value(self, value: Any) -> None:
+        self.raw.set_value(value)
+
+    def set_error(self, error: Any) -> None:
+        self.raw.set_error(error)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __reduce__(self) -> Any:
+        return self.raw.__reduce__()

@@ -1,0 +1,150 @@
+"""A producer that names a cluster by its code and follows the code's route, with confluent-kafka's own interface.
+
+While a switch is under way ``produce`` waits at a record's boundary: what was handed over before is acknowledged on the
+old cluster, what comes after goes to the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from anabranch.sdk.peers import consumer_of
+from anabranch.sdk.quick import SHUT
+from anabranch.sdk.reader import named
+from anabranch.sdk.writer import Writer
+
+
+class Producer(Writer):
+    """``confluent_kafka.Producer`` with ``cluster.code`` in place of ``bootstrap.servers``.
+
+    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
+    """
+
+    def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, quick in (("produce", self._produce), ("poll", self._poll)):
+            if getattr(type(self), name) is getattr(Producer, name):
+                self.__dict__[name] = quick  # a call of it is one frame, and not two
+
+    def produce(
+        self,
+        topic: str,
+        value: str | bytes | None = None,
+        key: str | bytes | None = None,
+        partition: int = -1,
+        callback: Any = None,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> None:
+        """As confluent-kafka's.
+
+        While a switch is under way it waits, at most ``route.block.max.ms``, then raises SwitchingError (a
+        ``BufferError``, as for a full queue).  Raises MayNotError, RouteProblemError too.
+        """
+        self._produce(topic, value, key, partition, callback, on_delivery, timestamp, headers)
+
+    def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1, **more: Any) -> int:
+        """As confluent-kafka's; it waits as ``produce`` does."""
+        found: int = self._with_way(topic, lambda inner, there: inner.produce_batch(there, messages, partition, **more))
+        with self._changed:
+            self._detours -= found - 1  # one call handed over so many
+        return found
+
+    def poll(self, timeout: float | None = None) -> int:
+        """As confluent-kafka's; while a switch is under way it has nothing to serve, and waits."""
+        return self._poll(-1 if timeout is None else timeout)
+
+    def flush(self, timeout: float | None = None) -> int:
+        """As confluent-kafka's."""
+        if self.is_switching:
+            self._pause_until_acknowledged(timeout)
+        inner = self._inner
+        return 0 if inner is None else int(inner.flush(*_given(timeout)))
+
+    def purge(self, *args: Any, **kwargs: Any) -> None:
+        """As confluent-kafka's."""
+        self._usable().purge(*args, **kwargs)
+
+    def list_topics(self, *args: Any, **kwargs: Any) -> Any:
+        """As confluent-kafka's, with the names of the cluster."""
+        return self._usable().list_topics(*args, **kwargs)
+
+    def cluster_id(self, *args: Any, **kwargs: Any) -> Any:
+        """As confluent-kafka's."""
+        return self._usable().cluster_id(*args, **kwargs)
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """As confluent-kafka's; they hold after a switch, too."""
+        self._given |= {"sasl.username": username, "sasl.password": password}
+        if self._inner is not None:
+            self._inner.set_sasl_credentials(username, password)
+
+    def init_transactions(self, timeout: float = -1) -> None:
+        """As confluent-kafka's; after a switch it is done there as well, by the next ``begin_transaction``."""
+        self._usable(timeout).init_transactions(*_given(timeout))
+        self._is_transactional = True
+
+    def begin_transaction(self) -> None:
+        """As confluent-kafka's; while a switch is under way it waits as ``produce`` does."""
+        inner = self._enter_transaction()
+        try:
+            if self._must_init:
+                inner.init_transactions(self._settings.block_s)
+                self._must_init = False
+            inner.begin_transaction()
+        except BaseException:
+            self._end_transaction()
+            raise
+
+    def send_offsets_to_transaction(self, positions: list[Any], group_metadata: Any, timeout: float = -1) -> None:
+        """As confluent-kafka's."""
+        self._linked.add(consumer_of(group_metadata))
+        names = self._cell[0][1]
+        there = [
+            one if names.get(one.topic, one.topic) == one.topic else named(names[one.topic], one) for one in positions
+        ]
+        self._inner.send_offsets_to_transaction(there, group_metadata, timeout)
+
+    def commit_transaction(self, timeout: float = -1) -> None:
+        """As confluent-kafka's."""
+        self._inner.commit_transaction(*_given(timeout))
+        self._end_transaction()
+
+    def abort_transaction(self, timeout: float = -1) -> None:
+        """As confluent-kafka's."""
+        self._inner.abort_transaction(*_given(timeout))
+        self._end_transaction()
+
+    def close(self, *_: Any) -> bool:
+        """Flush, and be forgotten by the route service."""
+        if self._closed:
+            return True
+        with self._changed:
+            self._closed, self._cell[0], self._waits = True, SHUT, True
+            self._changed.notify_all()
+        self._gate.await_empty(self._settings.block_s)
+        if self._inner is not None:
+            self._inner.flush()
+        self._session.close()
+        with self._changed:
+            self._inner = None
+        return True
+
+    def __len__(self) -> int:
+        inner = self._inner
+        return 0 if inner is None else len(inner)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+
+def _given(timeout: float | None) -> tuple[float, ...]:
+    return () if timeout is None else (timeout,)

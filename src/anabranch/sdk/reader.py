@@ -1,0 +1,491 @@
+"""What is behind a consumer: the client of confluent-kafka that it reads by, and how it pauses and goes on.
+
+Invariants
+    U1  it goes on at what the group has committed there; where nothing is, at the start that it was told.
+    U2  after a switch that was given up it goes on at the message after the last one that it gave to the application,
+        unless somebody else has committed in that partition meanwhile.
+    U3  a message, or a number, of before a change of cluster is never taken for an offset of the one after it.
+    U4  confluent-kafka's consumer is called in threads of the application alone.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
+
+from anabranch.model.clock import monotonic
+from anabranch.model.routing import ClientReport, ClientRole, Route, RouteQuery
+from anabranch.sdk import peers
+from anabranch.sdk.config import merged, split
+from anabranch.sdk.errors import (
+    LostAssignmentError,
+    MayNotError,
+    RouteProblemError,
+    StaleMessageError,
+    StaleOffsetError,
+    SwitchingError,
+)
+from anabranch.sdk.following import Following
+from anabranch.sdk.known import KnownOffsets
+from anabranch.sdk.message import RoutedMessage
+from anabranch.sdk.metrics import Counts
+from anabranch.sdk.orders import Orders, Phase
+from anabranch.sdk.quick import quick_poll
+from anabranch.sdk.session import LOG, Session
+
+SLICE_S = 0.1
+"""How long a call waits for messages before it looks again whether it is to pause."""
+_ASK_S = 10.0
+_TRY_S = 30.0
+"""How long the old cluster is asked to take commits before a client that no switch waits for goes on without."""
+_MOST_POSITIONS = 20_000
+_CLOSED = "Consumer closed"
+Place = tuple[str, int]
+
+
+@dataclass
+class Subscribed:
+    """What the application asked for: topics, or partitions by hand."""
+
+    topics: tuple[str, ...] = ()
+    callbacks: Mapping[str, Any] = field(default_factory=dict)
+    by_hand: list[Any] | None = None
+
+
+@dataclass
+class Left:
+    """Where the client stood as it left a cluster: ``positions`` and what was committed there, by the names there."""
+
+    cluster: str = ""
+    positions: Mapping[Place, int] = field(default_factory=dict)
+    committed: Mapping[Place, int] = field(default_factory=dict)
+    assigned: Sequence[Any] = ()
+
+
+class Reader:
+    """A client that reads where its code's route leads.
+
+    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
+    """
+
+    def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
+        self._settings, self._given = split({**(args[0] if args else {}), **kwargs})
+        confluent_kafka.Consumer(self._given).close()  # what is wrong with them is told here, and connects to nothing
+        self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
+        self._cooperative = (
+            "cooperative" in str(self._given.get("partition.assignment.strategy", ""))
+            or str(self._given.get("group.protocol", "")).lower() == "consumer"
+        )
+        self._changed = threading.Condition(threading.RLock())
+        self._orders = Orders()
+        self._inner: Any = None
+        self._due = True
+        self._leaves = False
+        self._era = 0
+        self._plain = True
+        self._cluster = ""
+        self._left = Left()
+        self._subscribed = Subscribed()
+        self._started: dict[Place, int] = {}
+        self._known = KnownOffsets()
+        self._there: Mapping[str, str] = {}
+        self._here: Mapping[str, str] = {}
+        self._was_assigned = False
+        self._stopped: dict[Place, Any] = {}
+        self._cell: list[Callable[[float], Any]] = [_nothing]
+        self._poll, self._counted = quick_poll(self._cell, SLICE_S, weakref.ref(self))
+        self._consumed = Counts()
+        self._counts = Counts()
+        self._measures = False
+        self._gave: object = None
+        self._closed = False
+        self.route_problem: RouteProblemError | None = None
+        query = RouteQuery(
+            self._settings.code,
+            ClientRole.CONSUMER,
+            (),
+            str(self._given.get("group.id", "")),
+            str(self._given.get("client.id", "")),
+            {**self._settings.parameters, "application": self._settings.application},
+        )
+        self._session = Session(self._settings, query, Following(weakref.ref(self)))
+        self._is_registered = False
+        weakref.finalize(self, self._session.close, 2.0)
+        peers.join(self)
+
+    @property
+    def route(self) -> Route | None:
+        """The route that is followed, None before there is one."""
+        return self._orders.route
+
+    @property
+    def route_age_s(self) -> float:
+        """How long ago the service told it."""
+        return self._session.route_age_s
+
+    def gave(self, metadata: object) -> bool:
+        """Whether this group metadata is of this consumer."""
+        return metadata is not None and self._gave is metadata
+
+    def is_reading(self) -> bool:
+        """Whether it has still to pause for a switch, of which it may not have heard yet."""
+        with self._changed:
+            return not self._closed and self._orders.phase in (Phase.OPEN, Phase.PAUSING)
+
+    # -- messages --------------------------------------------------------------------------------------
+
+    def poll_on(self, timeout: float) -> Any:
+        """Do what is ordered, and wait on in slices, after a first look that found nothing."""
+        until = None if timeout < 0 else monotonic() + max(0.0, timeout - SLICE_S)
+        is_first = self._due
+        while is_first or until is None or monotonic() < until:
+            is_first = False
+            left = None if until is None else max(0.0, until - monotonic())
+            if self._due and not self._ready(left):
+                return None
+            message = self._read(SLICE_S if left is None else min(SLICE_S, left))
+            if message is not None:
+                return message
+        return None
+
+    def _read(self, timeout: float) -> Any:
+        message = self._inner.poll(timeout)
+        return message if message is None or self._plain else self._wrapped(message)
+
+    def _wrapped(self, raw: Any) -> RoutedMessage:
+        topic = raw.topic()
+        if raw.error() is None:
+            self._known.delivered((topic, raw.partition()), raw.offset())
+        return RoutedMessage(raw, self._era, self._here.get(topic, topic))
+
+    def _current(self, message: Any) -> Any:
+        """The client's own message of one that was given out here; raises StaleMessageError."""
+        era = message.era if isinstance(message, RoutedMessage) else 1
+        if self._inner is not None and era == self._era:
+            return message.raw if isinstance(message, RoutedMessage) else message
+        raise StaleMessageError(str(message.topic()), message.partition(), message.offset(), self._goes_to())
+
+    def _inner_of(self, message: Any) -> Any:
+        self._current(message)
+        return self._inner
+
+    def _check(self, one: Any) -> None:
+        """Raise StaleOffsetError for a number that may be of before a change of cluster."""
+        if self._era <= 1 and self._inner is not None:
+            return
+        there = self._to(one)
+        if self._era > 1 and not self._known.is_known((there.topic, there.partition), one.offset):
+            raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
+
+    def _goes_to(self) -> str:
+        target = self._orders.target or self._orders.route
+        return "?" if target is None else target.cluster
+
+    def _to(self, one: Any) -> Any:
+        """By the name there."""
+        name = self._there.get(one.topic, one.topic)
+        return one if name == one.topic else named(name, one)
+
+    def _from(self, found: list[Any]) -> list[Any]:
+        """By the application's names."""
+        return [named(self._here[one.topic], one) if one.topic in self._here else one for one in found]
+
+    def _known_now(self, found: list[Any]) -> list[Any]:
+        if not self._plain:
+            for one in found:
+                self._known.told((one.topic, one.partition), [one.offset])
+        return self._from(found)
+
+    def _answered(self, found: Any) -> Any:
+        return found if found is None else self._from(found)
+
+    # -- the route -------------------------------------------------------------------------------------
+
+    def _ask_for(self, topics: tuple[str, ...]) -> None:
+        """Register with these topics; raises MayNotError, RouteProblemError, NoRouteError."""
+        known = self._session.query
+        if self._is_registered and known.topics == topics:
+            return
+        standing = self._session.register(replace(known, topics=topics))
+        self._is_registered = True
+        route = standing.route
+        if not route.may_read:
+            raise MayNotError("read", route.code, route.cluster, route.rule)
+        with self._changed:
+            self._orders.on_route(route, standing.hold)
+            self._heed()
+        self._session.follow()
+
+    def _heed(self) -> None:
+        """Have the next call look at the orders; under the lock."""
+        if self._orders.phase is Phase.OPEN and self._orders.route is not None:
+            self._name(self._orders.route)
+        self._due = self._closed or self._measures or self._orders.phase is not Phase.OPEN
+        inner = self._inner
+        self._cell[0] = _nothing if self._due or inner is None else inner.poll if self._plain else self._read
+        self._changed.notify_all()
+
+    def _name(self, route: Route) -> None:
+        self._there = {topic: there for topic, there in route.topics.items() if topic != there}
+        self._here = {there: topic for topic, there in self._there.items()}
+
+    def _usable(self, timeout: float = -1) -> Any:
+        """The client, where there is one by then; raises SwitchingError."""
+        if self._inner is not None and (self._leaves or not self._due):
+            return self._inner
+        if not self._is_registered and not self._closed:
+            self._ask_for(())
+        block_s = self._settings.block_s
+        if not self._ready(timeout if timeout >= 0 else block_s):
+            raise SwitchingError(block_s, f"switch {self._orders.switch} is under way")
+        return self._inner
+
+    def _ready(self, timeout: float | None) -> bool:
+        """Do what is ordered, in the application's thread; whether there is a client that reads by then."""
+        until = None if timeout is None or timeout < 0 else monotonic() + timeout
+        if not self._is_registered and not self._closed:
+            self._ask_for(())
+        tries_until = monotonic() + _TRY_S
+        while True:
+            with self._changed:
+                if self._closed:
+                    raise RuntimeError(_CLOSED)
+                phase = self._orders.phase
+                if phase in (Phase.HELD, Phase.PAUSED):
+                    left = None if until is None else max(0.0, until - monotonic())
+                    if not self._changed.wait(SLICE_S if left is None else min(left, SLICE_S)) and left == 0.0:
+                        return False
+                    continue
+            if phase is Phase.OPEN:
+                self._measure()
+                return True
+            if phase is Phase.GOING:
+                self._connect()
+            elif not self._leave(gives_up=monotonic() > tries_until) and until is not None and monotonic() >= until:
+                return False
+
+    def _measure(self) -> None:
+        """Positions and lag, as the client knows them without asking anybody."""
+        with self._changed:
+            self._measures = False
+            self._heed()
+        if self._inner is None:
+            return
+        positions, lag = {}, 0
+        for one in self._inner.position(self._inner.assignment()):
+            if one.offset >= 0:
+                positions[f"{one.topic}-{one.partition}"] = one.offset
+                marks = self._inner.get_watermark_offsets(one, cached=True)
+                lag += max(0, marks[1] - one.offset) if marks is not None and marks[1] >= 0 else 0
+        told = dict(sorted(positions.items())[:_MOST_POSITIONS])
+        self._counts.positions, self._counts.lag = told, lag if positions else None
+
+    # -- leaving and going on --------------------------------------------------------------------------
+
+    def _leave(self, gives_up: bool) -> bool:
+        """Commit what the application has handed over, and leave the group; whether it was done.
+
+        A cluster that takes no commits keeps it there; unless a switch waits, the client gives up in the end: what was
+        not committed is read again.
+        """
+        inner = self._inner
+        left = Left(self._cluster)
+        if inner is not None:
+            try:
+                left = self._stand(inner)
+            except KafkaException as error:
+                with self._changed:
+                    self._counts.failed(str(error))
+                    kept = bool(self._orders.switch) or not gives_up
+                if kept:
+                    return False
+                LOG.warning("cluster %s takes no commit: %s; what it has not is read again", self._cluster, error)
+            self._leaves = True
+            try:
+                inner.close()
+            finally:
+                self._leaves, self._inner = False, None
+        self._left = left
+        with self._changed:
+            if self._orders.phase is Phase.PAUSING:
+                switch = self._orders.paused()
+                if switch:
+                    self._hand(switch)
+            self._heed()
+        return True
+
+    def _hand(self, switch: str) -> None:
+        self._session.ready(switch, {f"{topic}-{part}": at for (topic, part), at in self._left.positions.items()}, {})
+
+    def _stand(self, inner: Any) -> Left:
+        """Where it stands, once all that was to be committed is: the broker takes commits in their order."""
+        assigned = inner.assignment()
+        if self._auto_commits:
+            try:
+                for one in inner.commit(asynchronous=False):
+                    if one.error is not None:
+                        raise KafkaException(one.error)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._NO_OFFSET:
+                    raise
+        committed: dict[Place, int] = {}
+        if self._given.get("group.id") and assigned:
+            for one in inner.committed(assigned, _ASK_S):
+                if one.error is not None:
+                    raise KafkaException(one.error)
+                committed[one.topic, one.partition] = one.offset
+        positions: dict[Place, int] = {}
+        for one in inner.position(assigned):
+            at = one.offset if one.offset >= 0 else committed.get((one.topic, one.partition), OFFSET_INVALID)
+            if at >= 0:
+                positions[one.topic, one.partition] = at
+        return Left(self._cluster, positions, committed, assigned)
+
+    def _connect(self) -> None:
+        with self._changed:
+            target, starts = self._orders.target, dict(self._orders.starts)
+        assert target is not None
+        if not target.may_read:
+            raise MayNotError("read", target.code, target.cluster, target.rule)
+        inner = confluent_kafka.Consumer(merged(self._given, target))
+        self._name(target)
+        if target.cluster != self._cluster:
+            self._era += 1
+            self._known = KnownOffsets()
+            self._started = {_place(name): offset for name, offset in starts.items()}
+        self._cluster = target.cluster
+        self._plain = self._era == 1 and not self._there
+        self._inner = inner
+        if self._subscribed.topics:
+            self._subscribe(inner)
+        elif self._subscribed.by_hand is not None:
+            self._assign_by_hand(inner, target)
+        LOG.info("consumer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
+        with self._changed:
+            self._orders.connected(target)
+            self._heed()
+
+    def _subscribe(self, inner: Any) -> None:
+        asked = self._subscribed
+        callbacks: dict[str, Any] = {
+            name: self._called_back(one) for name, one in asked.callbacks.items() if name != "on_assign"
+        }
+        if "on_assign" in asked.callbacks or self._started or self._left.positions or self._stopped or self._there:
+            callbacks["on_assign"] = self._on_assign
+        inner.subscribe([self._there.get(topic, topic) for topic in asked.topics], **callbacks)
+
+    def _called_back(self, callback: Any) -> Callable[[Any, list[Any]], None]:
+        def call(_: Any, partitions: list[Any]) -> None:
+            callback(self, self._from(partitions))
+
+        return call
+
+    def _was_called_back(self) -> bool:
+        return bool(self._subscribed.topics)
+
+    def _on_assign(self, inner: Any, partitions: list[Any]) -> None:
+        """Have partitions begin where they are to (U1, U2); the application's own callback has the last word."""
+        begun = self._begun(inner, partitions)
+        self._was_assigned = False
+        callback = self._subscribed.callbacks.get("on_assign")
+        if callback is not None:
+            callback(self, self._known_now(begun))
+        if not self._was_assigned:
+            (inner.incremental_assign if self._cooperative else inner.assign)(begun)
+        stopped = [one for one in begun if (self._here.get(one.topic, one.topic), one.partition) in self._stopped]
+        if stopped:
+            inner.pause(stopped)
+
+    def _begun(self, inner: Any, partitions: list[Any]) -> list[Any]:
+        """The partitions with the offsets at which they begin, where that is not simply what is committed."""
+        resumed = self._left.positions if self._left.cluster == self._cluster else {}
+        wanted = [one for one in partitions if _of(one) in resumed or _of(one) in self._started]
+        if not wanted:
+            return partitions
+        committed = {_of(one): one.offset for one in inner.committed(wanted, _ASK_S) if one.error is None}
+        begun = []
+        for one in partitions:
+            place, now = _of(one), committed.get(_of(one))
+            if now is not None and place in resumed and now == self._left.committed.get(place, OFFSET_INVALID):
+                begun.append(TopicPartition(one.topic, one.partition, resumed[place]))
+            elif now is not None and now < 0 and place in self._started:
+                begun.append(TopicPartition(one.topic, one.partition, self._started[place]))
+            else:
+                begun.append(one)
+        return begun
+
+    def _assign_by_hand(self, inner: Any, target: Route) -> None:
+        asked = [self._to(one) for one in self._subscribed.by_hand or ()]
+        if self._era <= 1 and not self._left.cluster:
+            inner.assign(asked)
+            return
+        begun = self._begun(inner, [TopicPartition(one.topic, one.partition) for one in asked])
+        lost = [one for one in begun if one.offset < 0]
+        if lost and self._given.get("group.id"):
+            found = {_of(one): one.offset for one in inner.committed(lost, _ASK_S) if one.error is None}
+            lost = [one for one in lost if found.get(_of(one), OFFSET_INVALID) < 0]
+        if lost:
+            self._subscribed = Subscribed()
+            inner.assign([])
+            with self._changed:
+                self._orders.connected(target)
+                self._heed()
+            raise LostAssignmentError(", ".join(f"{one.topic}-{one.partition}" for one in lost), target.cluster)
+        inner.assign(begun)
+
+    # -- what the session tells, in its thread ---------------------------------------------------------
+
+    def told(self, tell: Callable[[Orders], None]) -> None:
+        """Take an order."""
+        with self._changed:
+            was = self._orders.phase
+            tell(self._orders)
+            if self._orders.phase is was and self._orders.is_waiting and self._orders.switch:
+                self._hand(self._orders.switch)
+            self._heed()
+
+    def prepared(self, switch: str, _: int) -> None:
+        """Take the order to pause: the next call does it."""
+        self.told(lambda orders: orders.on_prepare(switch))
+
+    def tick(self) -> None:
+        """Some time has passed."""
+
+    def figures(self) -> ClientReport:
+        """What is reported."""
+        with self._changed:
+            records, size = self._counted()
+            self._counts.records, self._counts.bytes = records + self._consumed.records, size + self._consumed.bytes
+            found = self._counts.report()
+            self._measures = True
+            self._heed()
+        return found
+
+
+def _nothing(_: float) -> None:
+    """What is read where the next call has something to do first."""
+
+
+def _of(one: Any) -> Place:
+    return one.topic, one.partition
+
+
+def _place(name: str) -> Place:
+    topic, _, partition = name.rpartition("-")
+    return topic, int(partition)
+
+
+def named(topic: str, one: Any) -> Any:
+    """The same under another name; what has an error stays as it is, since none can be made that has."""
+    if one.error is not None:
+        return one
+    more = {"metadata": one.metadata, "leader_epoch": one.leader_epoch}
+    return TopicPartition(
+        topic, one.partition, one.offset, **{name: value for name, value in more.items() if value is not None}
+    )

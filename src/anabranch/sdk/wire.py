@@ -1,0 +1,171 @@
+"""What the service and its clients send each other, as JSON: routes, with references to secrets and no secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from anabranch.errors import ConfigError
+from anabranch.model.cluster import (
+    ClientCredentialsLogin,
+    Login,
+    PasswordLogin,
+    SaslMechanism,
+    Security,
+    Tls,
+    TokenLogin,
+    parse_mechanism,
+    parse_protocol,
+)
+from anabranch.model.routing import ClientFacts, ClientReport, Route, RouteQuery
+from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.sdk.errors import MalformedAnswerError
+
+T = TypeVar("T")
+_WHAT = "route"
+
+
+def query_fields(query: RouteQuery, facts: ClientFacts) -> dict[str, Any]:
+    """The body of a registration; the service sees the address itself."""
+    return {
+        "code": query.code,
+        "role": query.role.value,
+        "topics": list(query.topics),
+        "group": query.group,
+        "client_id": query.client_id,
+        "parameters": dict(query.parameters),
+        "facts": {"application": facts.application, "host": facts.host, "pid": facts.pid, "sdk": facts.sdk},
+    }
+
+
+def report_fields(report: ClientReport) -> dict[str, Any]:
+    """The body of a report."""
+    return {
+        "version": report.version,
+        "records": report.records,
+        "bytes": report.bytes,
+        "errors": report.errors,
+        "lag": report.lag,
+        "positions": dict(report.positions),
+        "last_error": report.last_error,
+    }
+
+
+def route_of(fields: Any) -> Route:
+    """The route in an answer; raises MalformedAnswerError."""
+    if not isinstance(fields, dict):
+        raise MalformedAnswerError(_WHAT, "it is no object")
+    topics = get(fields, "topics", dict)
+    bootstrap = get(fields, "bootstrap", list)
+    if not bootstrap or not all(isinstance(one, str) for one in (*bootstrap, *topics, *topics.values())):
+        raise MalformedAnswerError(_WHAT, "topics and bootstrap are not names")
+    try:
+        security = _security(get(fields, "security", dict))
+    except ConfigError as error:
+        raise MalformedAnswerError(_WHAT, error.message) from error
+    return Route(
+        get(fields, "code", str),
+        get(fields, "cluster", str),
+        tuple(bootstrap),
+        security,
+        topics,
+        get(fields, "may_read", bool),
+        get(fields, "may_write", bool),
+        get(fields, "rule", str),
+        get(fields, "since", int),
+        get(fields, "version", int),
+    )
+
+
+def route_fields(route: Route) -> dict[str, Any]:
+    """What `route_of` reads as this route."""
+    return {
+        "code": route.code,
+        "cluster": route.cluster,
+        "bootstrap": list(route.bootstrap),
+        "security": _security_fields(route.security),
+        "topics": dict(route.topics),
+        "may_read": route.may_read,
+        "may_write": route.may_write,
+        "rule": route.rule,
+        "since": route.since,
+        "version": route.version,
+    }
+
+
+def get(fields: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    """A field of that kind; raises MalformedAnswerError."""
+    value = fields.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise MalformedAnswerError(_WHAT, f"its {name} is no {kind.__name__}")
+    return value
+
+
+def _security(fields: Mapping[str, Any]) -> Security:
+    tls, sasl = fields.get("tls"), fields.get("sasl")
+    return Security(
+        parse_protocol(get(fields, "protocol", str)),
+        None if tls is None else _tls(get(fields, "tls", dict)),
+        None if sasl is None else _login(get(fields, "sasl", dict)),
+    )
+
+
+def _tls(fields: Mapping[str, Any]) -> Tls:
+    files = {name: _text(fields, name) for name in ("ca_file", "cert_file", "key_file")}
+    return Tls(**files, key_password=_reference(fields, "key_password"))
+
+
+def _login(fields: Mapping[str, Any]) -> Login:
+    mechanism = parse_mechanism(get(fields, "mechanism", str))
+    if mechanism is not SaslMechanism.OAUTHBEARER:
+        return PasswordLogin(mechanism, get(fields, "username", str), _needed(fields, "password"))
+    token = _reference(fields, "token")
+    if token is not None:
+        return TokenLogin(token)
+    url, client = get(fields, "token_url", str), get(fields, "client_id", str)
+    return ClientCredentialsLogin(url, client, _needed(fields, "client_secret"), _text(fields, "scope"))
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str | None:
+    return None if fields.get(name) is None else get(fields, name, str)
+
+
+def _needed(fields: Mapping[str, Any], name: str) -> SecretRef:
+    found = _reference(fields, name)
+    if found is None:
+        raise MalformedAnswerError(_WHAT, f"it has no {name}_env and no {name}_file")
+    return found
+
+
+def _reference(fields: Mapping[str, Any], name: str) -> SecretRef | None:
+    for kind in SecretKind:
+        place = _text(fields, f"{name}_{kind}")
+        if place:
+            return SecretRef(kind, place)
+    return None
+
+
+def _security_fields(security: Security) -> dict[str, Any]:
+    fields: dict[str, Any] = {"protocol": security.protocol.value}
+    if security.tls is not None:
+        tls = security.tls
+        files = {"ca_file": tls.ca_file, "cert_file": tls.cert_file, "key_file": tls.key_file}
+        fields["tls"] = {name: value for name, value in files.items() if value is not None}
+        fields["tls"] |= _reference_fields("key_password", tls.key_password)
+    if security.login is not None:
+        fields["sasl"] = {"mechanism": security.login.mechanism.value} | _login_fields(security.login)
+    return fields
+
+
+def _login_fields(login: Login) -> dict[str, str]:
+    if isinstance(login, PasswordLogin):
+        return {"username": login.username} | _reference_fields("password", login.password)
+    if isinstance(login, TokenLogin):
+        return _reference_fields("token", login.token)
+    fields = {"token_url": login.token_url, "client_id": login.client_id}
+    fields |= _reference_fields("client_secret", login.client_secret)
+    return fields if login.scope is None else fields | {"scope": login.scope}
+
+
+def _reference_fields(name: str, reference: SecretRef | None) -> dict[str, str]:
+    return {} if reference is None else {f"{name}_{reference.kind}": reference.name}

@@ -1,0 +1,344 @@
+"""What is behind a producer: the client of confluent-kafka that it writes by, and how it pauses and goes on.
+
+Invariants
+    P1  ``ready`` is answered only when nothing that was handed over is outstanding, and no call is on its way to the
+        old client; a transaction that was begun there has ended.
+    P2  a call finds either the old client or the new one (`quick`).
+    P3  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
+        up do they run in the session's thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import confluent_kafka
+
+from anabranch.model.clock import monotonic, now_ms
+from anabranch.model.routing import ClientReport, ClientRole, Route, RouteQuery
+from anabranch.sdk.config import merged, split
+from anabranch.sdk.errors import MayNotError, RouteProblemError, SwitchingError
+from anabranch.sdk.following import Following
+from anabranch.sdk.gate import Gate
+from anabranch.sdk.metrics import Counts
+from anabranch.sdk.orders import Orders, Phase
+from anabranch.sdk.peers import Linked
+from anabranch.sdk.quick import SHUT, Way, quick_calls
+from anabranch.sdk.session import LOG, Session
+
+_FLUSH_S = 0.2
+_IDLE_S = 5.0
+_CLOSED = "Producer has been closed"
+
+
+class Writer:
+    """A client that writes where its code's route leads.
+
+    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
+    """
+
+    def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
+        self._settings, self._given = split({**(args[0] if args else {}), **kwargs})
+        self._gate = Gate()
+        self._cell: list[Way] = [SHUT]
+        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
+        self._changed = threading.Condition(threading.RLock())
+        self._pausing, self._registering = threading.Lock(), threading.Lock()
+        self._pauser: int | None = None
+        self._orders = Orders()
+        self._inner: Any = None
+        self._counts = Counts()
+        self._detours = 0
+        self._waits = False
+        self._deadline = 0.0
+        self._in_transaction = False
+        self._is_transactional = self._must_init = False
+        self._linked = Linked()
+        self._closed = False
+        self.route_problem: RouteProblemError | None = None
+        client_id = str(self._given.get("client.id", ""))
+        query = RouteQuery(
+            self._settings.code,
+            ClientRole.PRODUCER,
+            self._settings.topics,
+            "",
+            client_id,
+            {**self._settings.parameters, "application": self._settings.application},
+        )
+        self._session = Session(self._settings, query, Following(weakref.ref(self)))
+        weakref.finalize(self, self._session.close, 2.0)
+        standing = self._session.register()
+        with self._changed:
+            self._orders.on_route(standing.route, standing.hold)
+            self._obey()
+        self._session.follow()
+
+    @property
+    def route(self) -> Route | None:
+        """The route that is followed, None while a switch holds a client that has just begun."""
+        return self._orders.route
+
+    @property
+    def route_age_s(self) -> float:
+        """How long ago the service told it."""
+        return self._session.route_age_s
+
+    # -- when the way is not there ---------------------------------------------------------------------
+
+    def produce_slowly(self, topic: str, *rest: Any) -> None:
+        """Produce where the quick way is shut, or does not know the topic."""
+        value, key, partition, callback, timestamp, headers = rest
+        with self._changed:
+            self._detours += 1  # the quick way, which led nowhere
+
+        def hand_over(inner: Any, there: str) -> None:
+            try:
+                inner.produce(there, value, key, partition, callback, None, timestamp, headers)
+            except Exception as error:
+                self.failed(error)
+                raise
+
+        self._with_way(topic, hand_over)
+
+    def _with_way(self, topic: str, hand_over: Callable[[Any, str], Any]) -> Any:
+        """Hand over by the way that there is, or that comes in time; raises SwitchingError."""
+        until = monotonic() + self._settings.block_s
+        while True:
+            self._gate.enter()
+            try:
+                names = self._cell[0][1]
+                if topic in names:
+                    # The way and the client change together, and who is inside keeps them from changing on.
+                    return hand_over(self._inner, names[topic])
+            finally:
+                self._gate.leave()
+            with self._changed:
+                own = self._pauser == threading.get_ident()
+                route = self._orders.route
+                is_open = self._orders.phase is Phase.OPEN or self._cell[0] is not SHUT
+                if self._closed:
+                    raise RuntimeError(_CLOSED)
+            if own:
+                if route is None or topic not in route.topics:
+                    raise SwitchingError(0.0, self._why())
+                return hand_over(self._inner, route.topics[topic])  # a callback writes again: the flush waits for it
+            with self._changed:
+                self._detours += 1
+            if is_open:
+                self._learn(topic)
+            elif not self._pause_for(until - monotonic()):
+                raise SwitchingError(self._settings.block_s, self._why())
+
+    @property
+    def is_switching(self) -> bool:
+        """Whether calls are held back at the moment."""
+        return self._waits
+
+    def try_produce(self, topic: str, *rest: Any) -> bool:
+        """Hand over unless that would have to wait; whether it did."""
+        value, key, partition, callback, timestamp, headers = rest
+        self._gate.enter()
+        try:
+            hand_over, names, _ = self._cell[0]
+            there = names.get(topic)
+            if there is not None:
+                hand_over(there, value, key, partition, callback, None, timestamp, headers)
+                return True
+        except Exception as error:
+            self.failed(error)
+            raise
+        finally:
+            self._gate.leave()
+        with self._changed:
+            self._detours += 1
+        return False
+
+    def failed(self, error: Exception) -> None:
+        """A call that handed nothing over; a full queue is no error."""
+        with self._changed:
+            self._detours += 1
+            if not isinstance(error, BufferError):
+                self._counts.failed(str(error))
+
+    def _learn(self, topic: str) -> None:
+        """Have the service say where a topic leads; raises MayNotError, RouteProblemError, NoRouteError."""
+        with self._registering:
+            with self._changed:
+                route = self._orders.route
+                assert route is not None
+                if topic in self._cell[0][1]:
+                    return
+                if not route.may_write:
+                    raise MayNotError("write", route.code, route.cluster, route.rule)
+            known = self._session.query
+            topics = known.topics if topic in known.topics else (*known.topics, topic)
+            standing = self._session.register(replace(known, topics=topics))
+            with self._changed:
+                self._orders.on_route(standing.route, standing.hold)
+                self._obey()
+            if not standing.route.may_write:
+                raise MayNotError("write", route.code, standing.route.cluster, standing.route.rule)
+
+    def _why(self) -> str:
+        switch = self._orders.switch
+        return f"switch {switch} is under way" if switch else "the old cluster has not acknowledged what it was sent"
+
+    def poll_slowly(self, timeout: float) -> int:
+        """Poll where the quick way is shut."""
+        self._pause_for(timeout)
+        inner = self._inner
+        return 0 if inner is None or self._waits else int(inner.poll(0))
+
+    def _usable(self, timeout: float = -1) -> Any:
+        if not self._pause_for(timeout if timeout >= 0 else self._settings.block_s):
+            raise SwitchingError(self._settings.block_s, self._why())
+        return self._inner
+
+    def _pause_for(self, timeout: float | None) -> bool:
+        """Pause if that is what is wanted, and wait until it goes on; whether it does so in that time."""
+        until = monotonic() + (self._settings.block_s if timeout is None or timeout < 0 else timeout)
+        while True:
+            with self._changed:
+                if self._closed:
+                    raise RuntimeError(_CLOSED)
+                if not self._waits or self._pauser == threading.get_ident():
+                    return True
+                if self._orders.phase is Phase.GOING:
+                    self._obey()  # it could not connect before, and says why here
+                    continue
+                pauses = self._orders.phase is Phase.PAUSING and not self._is_kept_open()
+                if not pauses and not self._changed.wait(max(0.0, until - monotonic())):
+                    return not self._waits
+            if pauses:
+                self._pause(until)
+            if monotonic() >= until:
+                return not self._waits
+
+    def _pause_until_acknowledged(self, timeout: float | None) -> None:
+        """Pause if that is what is wanted; once it has there is nothing to wait for."""
+        until = monotonic() + (self._settings.block_s if timeout is None or timeout < 0 else timeout)
+        while self._orders.phase is Phase.PAUSING and not self._is_kept_open():
+            if self._pauser == threading.get_ident():
+                return
+            self._pause(until)
+            if monotonic() >= until:
+                return
+
+    # -- pausing and going on --------------------------------------------------------------------------
+
+    def _is_kept_open(self) -> bool:
+        """Whether a transaction, or what belongs to one, has still to be ended where it was begun."""
+        return self._in_transaction or (bool(self._orders.switch) and self._linked.is_reading())
+
+    def _obey(self) -> None:
+        """Have the way be what the orders say; under the lock."""
+        if self._closed:
+            return
+        orders = self._orders
+        if orders.phase is Phase.GOING:
+            self._connect()
+        is_open = orders.phase is Phase.OPEN or (orders.phase is Phase.PAUSING and self._is_kept_open())
+        if is_open and self._inner is not None:
+            assert orders.route is not None
+            names = orders.route.topics if orders.route.may_write else {}
+            self._cell[0] = (self._inner.produce, dict(names), self._inner.poll)
+        else:
+            self._cell[0] = SHUT
+        self._waits = not is_open
+        self._changed.notify_all()
+
+    def _connect(self) -> None:
+        target = self._orders.target
+        assert target is not None
+        former = self._orders.route
+        if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
+            self._inner = confluent_kafka.Producer(merged(self._given, target))
+            self._must_init = self._is_transactional
+            LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
+        self._orders.connected(target)
+
+    def _pause(self, until: float, serves: bool = True) -> None:
+        """Have all acknowledged that was handed over, then hand over to the session; in one thread at a time.
+
+        Where it does not serve callbacks, it does nothing unless there are none to serve.
+        """
+        if not self._pausing.acquire(timeout=max(0.0, until - monotonic())):
+            return
+        try:
+            self._pauser = threading.get_ident()
+            inner = self._inner
+            if not self._gate.await_empty(max(_FLUSH_S, until - monotonic())):
+                return
+            if not serves and inner is not None and len(inner):
+                return
+            while inner is not None and (inner.flush(_FLUSH_S) or len(inner)):
+                if monotonic() >= until or self._orders.phase is not Phase.PAUSING:
+                    return
+                inner.poll(0)
+            with self._changed:
+                if self._orders.phase is Phase.PAUSING and not self._is_kept_open():
+                    self._handed(self._orders.paused())
+        finally:
+            self._pauser = None
+            self._pausing.release()
+
+    def _handed(self, switch: str) -> None:
+        if switch:
+            self._session.ready(switch, {}, {})
+        self._obey()
+
+    def _enter_transaction(self) -> Any:
+        until = monotonic() + self._settings.block_s
+        while True:
+            with self._changed:
+                if not self._waits and not self._closed:
+                    self._in_transaction = True
+                    return self._inner
+            if not self._pause_for(until - monotonic()):
+                raise SwitchingError(self._settings.block_s, self._why())
+
+    def _end_transaction(self) -> None:
+        with self._changed:
+            self._in_transaction = False
+            self._obey()
+
+    # -- what the session tells, in its thread ---------------------------------------------------------
+
+    def told(self, tell: Callable[[Orders], None]) -> None:
+        """Take an order."""
+        with self._changed:
+            was = self._orders.phase
+            tell(self._orders)
+            if self._orders.phase is was and self._orders.is_waiting and self._orders.switch:
+                self._session.ready(self._orders.switch, {}, {})
+            self._obey()
+
+    def tick(self) -> None:
+        """An application that makes no calls is paused from here: at once where nothing is outstanding."""
+        with self._changed:
+            if self._orders.phase is not Phase.PAUSING or self._closed:
+                self._deadline = 0.0
+                return
+            self._obey()
+            if self._is_kept_open():
+                return
+            self._deadline = self._deadline or monotonic() + _IDLE_S
+            late = monotonic() >= self._deadline
+        self._pause(monotonic() + _FLUSH_S, serves=late)
+
+    def prepared(self, switch: str, deadline_ms: int) -> None:
+        """Half of the time is the application's; only then are its callbacks run by somebody else."""
+        left = max(0.0, (deadline_ms - now_ms()) / 1000)
+        self._deadline = monotonic() + left / 2
+        self.told(lambda orders: orders.on_prepare(switch))
+        self.tick()
+
+    def figures(self) -> ClientReport:
+        """What is reported."""
+        with self._changed:
+            self._counts.records = self._gate.passed() - self._detours
+            return self._counts.report()
