@@ -21,6 +21,9 @@ from enum import StrEnum
 
 from anabranch.model.routing import ClientRole
 
+Pair = tuple[str, str]
+"""From which cluster to which."""
+
 
 class SwitchState(StrEnum):
     """How far a switch has come; ``PUBLISHED`` is the point of no return."""
@@ -37,6 +40,11 @@ class SwitchState(StrEnum):
         """Whether it has still to end."""
         return self not in (SwitchState.DONE, SwitchState.CANCELLED)
 
+    @property
+    def holds(self) -> bool:
+        """Whether clients that it would move must not connect."""
+        return self.is_open and self is not SwitchState.PUBLISHED
+
 
 class Stragglers(StrEnum):
     """What becomes of a switch when a live client has not answered in time.
@@ -49,16 +57,39 @@ class Stragglers(StrEnum):
     LEAVE = "leave"
 
 
+DEADLINE_MS = 60_000
+"""How long a switch may take, unless another time is given, before it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPolicy:
+    """How clients are moved to another cluster.
+
+    ``at_once`` coordinates nothing: each client goes over as it hears of it, and no position is moved.
+    """
+
+    stragglers: Stragglers = Stragglers.CANCEL
+    timeout_ms: int = DEADLINE_MS
+    at_once: bool = False
+
+
+PLAIN_SWITCH = SwitchPolicy()
+"""How clients are moved unless something else is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class NamedClient:
-    """A client that a switch moves; ``topics`` are those of the cluster ``before``, by their names there."""
+    """A client that a switch moves; ``topics`` are what it reads or writes: names on ``before`` to names on ``after``.
+
+    A subscription by a regular expression names none.
+    """
 
     words: str
     role: ClientRole
     group: str
     before: str
     after: str
-    topics: tuple[str, ...]
+    topics: Mapping[str, str] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +108,10 @@ class Ready:
 class Switch:
     """The journal; times in ms.  ``version`` is the one that the new table has or would have.
 
-    ``ends`` are what has to be copied of each cluster, pinned when all had paused; None before.  ``undo`` are the
-    records of moved groups by link, ``left`` the clients that were left behind.
+    ``gathered`` is False until every instance has said whom it knows.  ``links`` copy from one cluster to the other.
+    ``ends`` are what has to be copied of each cluster, pinned when all had paused; None before.  ``left`` are the
+    clients that were left behind, ``starts`` where each client begins on its new cluster in partitions of which its
+    group has committed nothing.
     """
 
     id: str
@@ -87,15 +120,17 @@ class Switch:
     deadline_ms: int
     stragglers: Stragglers
     named: Mapping[str, NamedClient] = field(hash=False)
+    links: Mapping[Pair, str] = field(default_factory=dict, hash=False)
+    gathered: bool = True
     state: SwitchState = SwitchState.PREPARING
     ready: Mapping[str, Ready] = field(default_factory=dict, hash=False)
     left: tuple[str, ...] = ()
     ends: Mapping[str, Mapping[str, int]] | None = field(default=None, hash=False)
-    undo: Mapping[str, str] = field(default_factory=dict, hash=False)
+    starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
     why: str = ""
 
     @property
-    def groups(self) -> Mapping[str, tuple[str, str]]:
+    def groups(self) -> Mapping[str, Pair]:
         """The groups that are moved: from which cluster to which."""
         return {
             one.group: (one.before, one.after)
@@ -103,13 +138,20 @@ class Switch:
             if one.role is ClientRole.CONSUMER and one.group
         }
 
-    def drained_topics(self) -> Mapping[str, frozenset[str]]:
-        """Topics, by cluster, of which all that was written must be copied first: those of producers that go."""
-        found: dict[str, set[str]] = {}
+    def drained_topics(self) -> Mapping[Pair, frozenset[str]]:
+        """Topics, by their names before, of which all that was written must be copied: those of producers that go."""
+        found: dict[Pair, set[str]] = {}
         for client_id, one in self.named.items():
             if one.role is ClientRole.PRODUCER and client_id not in self.left:
-                found.setdefault(one.before, set()).update(one.topics)
-        return {cluster: frozenset(topics) for cluster, topics in found.items()}
+                found.setdefault((one.before, one.after), set()).update(one.topics)
+        return {pair: frozenset(topics) for pair, topics in found.items()}
+
+    def topics_by_pair(self) -> Mapping[Pair, Mapping[str, str]]:
+        """All topics of all named clients that go from one cluster to another."""
+        found: dict[Pair, dict[str, str]] = {}
+        for one in self.named.values():
+            found.setdefault((one.before, one.after), {}).update(one.topics)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +171,7 @@ class Observed:
 class Action(StrEnum):
     """What is to be done next."""
 
+    GATHER = "gather the clients of all instances"
     ASK = "ask clients to pause"
     WAIT = "wait for clients"
     PIN = "pin what has to be copied"
@@ -157,18 +200,22 @@ def decide(switch: Switch, observed: Observed) -> Step:
         return Step(Action.FINISH, f"version {switch.version} is published")
     if switch.why:
         return Step(Action.CANCEL, switch.why)
+    late = observed.now_ms >= switch.deadline_ms
+    if not switch.gathered:
+        return _until(
+            observed.now_ms >= switch.deadline_ms, Action.GATHER, observed.blocked or "whom it moves is asked"
+        )
     missing = tuple(
         client_id
         for client_id in switch.named
         if client_id not in switch.ready and client_id in observed.live and client_id not in switch.left
     )
-    late = observed.now_ms >= switch.deadline_ms
     if missing:
         if not late:
             return Step(Action.ASK, f"{len(missing)} of {len(switch.named)} have not paused yet", missing)
         return _straggled(switch, missing)
     if switch.ends is None:
-        return Step(Action.PIN, "all have paused")
+        return _until(late, Action.PIN, observed.blocked or "all have paused")
     if not observed.copied:
         return _until(late, Action.DRAIN, observed.blocked or "what was written last is being copied")
     if switch.groups and not observed.moved:
@@ -198,6 +245,7 @@ def paused(switch: Switch, client_id: str, handed: Ready) -> Switch:
 
 
 def left_behind(switch: Switch, clients: tuple[str, ...]) -> Switch:
-    """The journal once clients were given up; only producers are."""
+    """The journal once clients were given up; only producers are.  What is still to be done has as much time again."""
     assert all(switch.named[client_id].role is ClientRole.PRODUCER for client_id in clients)
-    return replace(switch, left=tuple(dict.fromkeys((*switch.left, *clients))))
+    deadline = 2 * switch.deadline_ms - switch.began_ms
+    return replace(switch, left=tuple(dict.fromkeys((*switch.left, *clients))), deadline_ms=deadline)

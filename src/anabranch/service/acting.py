@@ -30,6 +30,7 @@ from anabranch.service.verb import Verb
 from anabranch.service.verbs import asked
 from anabranch.store.audit import AuditEntry, Outcome
 from anabranch.store.errors import StoreError
+from anabranch.store.leases import of_instance
 from anabranch.store.works import ShownPlan, Work
 
 LEASE = "acting"
@@ -78,7 +79,15 @@ class Acting:
                 log.warning("the store does not answer", why=error.message)
             await asyncio.sleep(RENEW_S)
 
+    async def begin(self) -> None:
+        """Be there: from now on others wait for what this instance has to say.  Raises StoreError."""
+        await self._stored.ask(self._be_there)
+
+    def _be_there(self) -> None:
+        self._stored.leases.take(of_instance(self.instance), self.instance, now_ms(), LEASE_MS)
+
     def _renew(self) -> None:
+        self._be_there()
         now = now_ms()
         held = self._stored.leases.take(LEASE, self.instance, now, LEASE_MS)
         self.holder, self.acts = held.holder, held.holds(self.instance, now)
@@ -96,7 +105,8 @@ class Acting:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         try:
-            await self._stored.ask(lambda: self._stored.leases.give_back(LEASE, self.instance))
+            for name in (LEASE, of_instance(self.instance)):
+                await self._stored.ask(partial(self._stored.leases.give_back, name, self.instance))
         except StoreError as error:
             log.warning("the lease was not given back", why=error.message)
 

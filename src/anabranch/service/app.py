@@ -39,13 +39,14 @@ from anabranch.service.rest import (
     positions,
     routes,
     session,
+    switches,
 )
 from anabranch.service.verbs import VERBS
 
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, plans, accounts, events, metrics),
+    *(routes, clients, switches, plans, accounts, events, metrics),
 )
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),

@@ -182,6 +182,17 @@ class NoSwitchError(RefusedError):
 
 
 @dataclass(eq=False)
+class SwitchPublishedError(RefusedError):
+    """A switch is to be given up whose table is published: clients are on the new cluster."""
+
+    switch: str
+    version: int
+
+    _message = "switch {switch} has published version {version}, and is not given up any more"
+    _hint = "go back by a switch of its own: `anabranch route rollback`"
+
+
+@dataclass(eq=False)
 class NotReadYetError(ClusterError):
     """Nothing has been read of a cluster since the service started."""
 

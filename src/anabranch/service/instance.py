@@ -13,6 +13,7 @@ import structlog
 from anabranch.errors import ConfigError
 from anabranch.model.clock import now_ms
 from anabranch.operations.documents import plain
+from anabranch.routes.switch import Switch
 from anabranch.service.acting import Acting
 from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
@@ -30,6 +31,9 @@ from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.routing import Routing
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.switch_answers import switch_summary
+from anabranch.service.switch_steps import SwitchSteps
+from anabranch.service.switching import Switching
 from anabranch.service.token_checks import TokenChecks
 from anabranch.service.watching import Watching
 from anabranch.store.errors import StoreError
@@ -66,11 +70,15 @@ class Instance:
         self.watching = Watching()
         self.routing = Routing(stored, self.clusters, self._routes_changed)
         self.registry = Registry(stored, self.routing, self.watching, name)
-        self.desk = ServiceDesk(stored, self.routing, self.registry)
+        self.switching = Switching(stored, self.routing, self.registry, self.watching, name, self._switched)
+        self.desk = ServiceDesk(stored, self.routing, self.registry, self.switching, self.clusters)
         self.reach = Reach(self.clusters, settings.jobs, settings.roots, self.processes.launched, self.desk)
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
         self.acting = Acting(stored, self.reach, self.hub, name)
+        self.switch_steps = SwitchSteps(
+            self.switching, stored, self.routing, self.registry, self.clusters, lambda: self.acting.acts
+        )
         limits = RateLimit(REQUESTS_PER_S, REQUESTS), RateLimit(CLIENT_REQUESTS_PER_S, CLIENT_REQUESTS)
         self.identity = Identity(stored, *limits)
         self.tokens = TokenChecks(self.identity, lambda request: self.origin(request.headers))
@@ -84,17 +92,21 @@ class Instance:
         with suppress(ConfigError):  # the store has versions of a newer program: everything else goes on
             await self.routing.refresh()
         await self.registry.load()
+        await self.acting.begin()
+        await self.switching.look()
         every = (
             self.acting.keep(),
             self.board.watch(),
             self.processes.watch(),
             self.routing.watch(),
             self.registry.keep(),
+            self.switching.watch(self.switch_steps.go_on),
         )
         tasks = [asyncio.create_task(one) for one in every]
         try:
             yield
         finally:
+            await self.switch_steps.end()
             await self.acting.end()
             for task in tasks:
                 task.cancel()
@@ -124,6 +136,10 @@ class Instance:
         newest = self.routing.newest
         if newest is not None:
             self.hub.tell("routes", {"version": newest.version, "author": newest.author, "at_ms": newest.at_ms})
+
+    def _switched(self, switch: Switch) -> None:
+        """Tell listeners how far a switch has come."""
+        self.hub.tell("switch", switch_summary(switch))
 
     def _read(self, cluster: SeenCluster) -> None:
         """Tell listeners that a cluster's links were read: who shows them asks again."""

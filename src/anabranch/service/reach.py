@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.submission import Submission
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import PathNotOpenError
 from anabranch.service.route_desk import ServiceDesk
+from anabranch.service.telling import Tell, nobody
 from anabranch.storage.opening import open_files
 from anabranch.store.runs import Run, RunKind
 
 Launched = Callable[[RunKind, str, str, str, StartedLink], Awaitable[Run]]
 """Keeps a job: its kind, target, link, for which account, and the process."""
-
-
-Tell = Callable[[Mapping[str, Any]], Awaitable[None]]
-
-
-async def nobody(_: Mapping[str, Any]) -> None:
-    """Nobody asks how far a plan came."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,15 @@ class Registry:
         _check_owner(account, client_id, known.account)
         return known
 
+    def query(self, client_id: str) -> RouteQuery | None:
+        """What a client of this instance asked for, None where it is not known here."""
+        known = self._known.get(client_id)
+        return None if known is None else known.client.query
+
+    def knows(self, client_id: str) -> bool:
+        """Whether this instance hears of a client."""
+        return client_id in self._known
+
     async def remove(self, account: Account, client_id: str) -> Client:
         """Forget a client, also one that another instance hears of; raises RefusedError, StoreError."""
         known = self._known.get(client_id)

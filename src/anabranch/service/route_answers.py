@@ -41,12 +41,24 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class GoAnswer:
+    """How a switch ended: ``starts`` is where the client begins in partitions of which nothing is committed there."""
+
+    switch: str
+    starts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class RegistrationAnswer:
-    """A registered client's route.  ``hold`` is a switch that would move it: it connects when that has ended."""
+    """A registered client's route.  ``hold`` is a switch that would move it: it connects when that has ended.
+
+    ``go`` is the end of one that the client may not have heard.
+    """
 
     id: str
     route: RouteAnswer
     hold: str | None
+    go: GoAnswer | None
     lease_ms: int
     report_ms: int
     version: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,23 +12,34 @@ from anabranch.config.routes_file import table_fields
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
+from anabranch.operations.routes.desk import Begun, SwitchCancelledError
+from anabranch.operations.routes.moving import link_between
+from anabranch.routes.switch import SwitchState
 from anabranch.routes.table import RouteTable, RouteVersion
+from anabranch.service.clusters import ClusterPool
 from anabranch.service.registry import Registry
 from anabranch.service.routing import Routing, version_of
 from anabranch.service.stored import Stored
+from anabranch.service.switching import Switching
+from anabranch.service.telling import Tell, nobody
 from anabranch.store.errors import StoreError
+
+_TELL_S = 0.2
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceDesk:
-    """``author`` is who publishes."""
+    """``author`` is who publishes; ``tell`` keeps how far it came."""
 
     stored: Stored
     routing: Routing
     registry: Registry
+    switching: Switching
+    clusters: ClusterPool
     author: str = ""
+    tell: Tell = nobody
 
     async def newest(self) -> RouteVersion | None:
         """The version that applies, None where none was published; raises StoreError."""
@@ -45,6 +57,46 @@ class ServiceDesk:
     def contexts(self) -> Mapping[str, ClusterContext]:
         """The clusters of the contexts file."""
         return self.routing.contexts
+
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+        """The link that copies topics from one cluster to another, where they are called so.
+
+        Raises NoLinkError, ConfigError, ClusterError.
+        """
+        return await link_between(self.clusters.cluster(after), before, topics)
+
+    async def switch(self, begun: Begun) -> RouteVersion:
+        """Begin a switch and wait until it has ended; killed meanwhile, the acting instance goes on with it.
+
+        Raises SwitchUnderWayError, PublishedMeanwhileError, SwitchCancelledError, StoreError.
+        """
+        made = await self.switching.begin(begun, self.author)
+        telling = asyncio.create_task(self._tell(made))
+        try:
+            ended = await self.switching.ended(made)
+        finally:
+            telling.cancel()
+        if ended.state is SwitchState.CANCELLED:
+            raise SwitchCancelledError(made, ended.why)
+        return await self.version(ended.version)
+
+    async def _tell(self, switch: str) -> None:
+        """Tell how far the switch has come, each time that it has come further."""
+        told: object = None
+        while True:
+            taken = self.switching.taken
+            if taken is not None and taken.journal.id == switch:
+                journal = taken.journal
+                now = {
+                    "stage": journal.state.value,
+                    "switch": switch,
+                    "clients": len(journal.named),
+                    "paused": len(journal.ready),
+                }
+                if now != told:
+                    told = now
+                    await self.tell(now)
+            await asyncio.sleep(_TELL_S)
 
     async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:
         """Publish a table, and lead clients by it; raises PublishedMeanwhileError, StoreError."""

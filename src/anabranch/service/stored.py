@@ -13,6 +13,7 @@ from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
 from anabranch.store.routes import RouteVersions
 from anabranch.store.runs import StartedRuns
+from anabranch.store.switches import Switches
 from anabranch.store.works import Works
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class Stored:
         self.runs = StartedRuns(database)
         self.versions = RouteVersions(database)
         self.clients = RouteClients(database)
+        self.switches = Switches(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -10,6 +10,7 @@ Instances compare their own clocks with a time that another one wrote, so their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
@@ -76,3 +77,17 @@ class InstanceLeases:
         with self._database.begin() as connection:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).first()
             return None if row is None else Held(row.name, row.holder, row.fence, row.until)
+
+    def alive(self, now_ms: int) -> Sequence[str]:
+        """The instances that have renewed their own names in time; see `of_instance`."""
+        asked = select(LEASES.c.holder).where(LEASES.c.name.startswith(_INSTANCE), LEASES.c.until > now_ms - SKEW_MS)
+        with self._database.begin() as connection:
+            return list(connection.execute(asked.order_by(LEASES.c.holder)).scalars())
+
+
+_INSTANCE = "instance "
+
+
+def of_instance(instance: str) -> str:
+    """The name that an instance holds for as long as it is there."""
+    return _INSTANCE + instance

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
 from anabranch.store.database import Database
-from anabranch.store.tables import ROUTE_VERSIONS
+from anabranch.store.tables import ROUTE_SWITCHES, ROUTE_VERSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,16 @@ class PublishedMeanwhileError(RefusedError):
     _hint = "look at it, and plan again: `anabranch route show`"
 
 
+@dataclass(eq=False)
+class SwitchUnderWayError(RefusedError):
+    """Clients are being moved, and until that has ended nothing else is published."""
+
+    switch: str
+
+    _message = "switch {switch} is under way"
+    _hint = "wait until it has ended, or give it up: `anabranch route cancel {switch} --reason WHY --execute`"
+
+
 class RouteVersions:
     """The route tables of a store."""
 
@@ -78,16 +88,17 @@ class RouteVersions:
         self._database = database
 
     def publish(self, table: Mapping[str, Any], base: int, author: str, reason: str, now_ms: int) -> StoredVersion:
-        """Publish a table over the version ``base``, 0 for the first; raises PublishedMeanwhileError (S8)."""
-        made = StoredVersion(base + 1, now_ms, author, reason, table)
+        """Publish a table over the version ``base``, 0 for the first; raises PublishedMeanwhileError (S8).
+
+        While a switch is open only that publishes: raises SwitchUnderWayError.
+        """
         try:
             with self._database.begin() as connection:
-                _check_newest(connection, base)
-                values = {name: getattr(made, name) for name in StoredVersion.__slots__}
-                connection.execute(insert(ROUTE_VERSIONS).values(**values))
+                check_none_open(connection)
+                made = insert_version(connection, table, base, author, reason, now_ms)
         except IntegrityError:  # both saw the same one, and the other was first
             with self._database.begin() as connection:
-                _check_newest(connection, base)
+                check_newest(connection, base)
             raise
         return made
 
@@ -121,7 +132,26 @@ class RouteVersions:
             return [VersionNote(*row) for row in connection.execute(asked)]
 
 
-def _check_newest(connection: Connection, base: int) -> None:
+def insert_version(
+    connection: Connection, table: Mapping[str, Any], base: int, author: str, reason: str, now_ms: int
+) -> StoredVersion:
+    """Publish a table in a transaction; raises PublishedMeanwhileError."""
+    check_newest(connection, base)
+    made = StoredVersion(base + 1, now_ms, author, reason, table)
+    values = {name: getattr(made, name) for name in StoredVersion.__slots__}
+    connection.execute(insert(ROUTE_VERSIONS).values(**values))
+    return made
+
+
+def check_none_open(connection: Connection) -> None:
+    """Raise SwitchUnderWayError where a switch has still to end."""
+    found = connection.execute(select(ROUTE_SWITCHES.c.id).where(ROUTE_SWITCHES.c.open == 1)).scalar()
+    if found is not None:
+        raise SwitchUnderWayError(found)
+
+
+def check_newest(connection: Connection, base: int) -> None:
+    """Raise PublishedMeanwhileError where another version than that is the newest."""
     columns = ROUTE_VERSIONS.c.version, ROUTE_VERSIONS.c.author
     row = connection.execute(select(*columns).order_by(ROUTE_VERSIONS.c.version.desc()).limit(1)).first()
     newest, author = (0, "") if row is None else row

@@ -156,3 +156,28 @@ ROUTE_CLIENTS = Table(
     Index(None, "until"),
 )
 """Registered clients, written behind by the instance that they last registered with."""
+
+ROUTE_SWITCHES = Table(
+    "route_switches",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("open", Integer, unique=True),
+    Column("state", String(20), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("began", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("reason", String(1000), nullable=False),
+    Column("table", JSON, nullable=False),
+    Column("journal", JSON, nullable=False),
+    Index(None, "began"),
+)
+"""Switches; ``open`` is 1 for the one that has still to end, and nothing for all others."""
+
+ROUTE_HANDOVERS = Table(
+    "route_handovers",
+    METADATA,
+    Column("switch", String(32), primary_key=True),
+    Column("client", String(32), primary_key=True),
+    Column("document", JSON, nullable=False),
+)
+"""What clients handed over as they paused for a switch; rows are added and never changed."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pytest
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import snapshot as grouplook
+from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.operations.routes import moving
 from anabranch.operations.routes.moving import Moved, NoLinkError
@@ -46,11 +48,14 @@ def move(both: Lab, *groups: str) -> Moved:
 
 def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
     """And where one topic is in none, that is said with all of them."""
-    assert both.on(both.target, lambda target: moving.link_between(target, "old", ["orders"])) == LINK
-    with pytest.raises(NoLinkError, match="no link copies __consumer_offsets, orders from old to new"):
-        both.on(both.target, lambda target: moving.link_between(target, "old", ["orders", "__consumer_offsets"]))
+    ours = {"orders": "old.orders"}
+    assert both.on(both.target, lambda target: moving.link_between(target, "old", ours)) == LINK
+    with pytest.raises(NoLinkError, match=r"__consumer_offsets as x, orders as old\.orders from old to new"):
+        both.on(both.target, lambda target: moving.link_between(target, "old", {**ours, "__consumer_offsets": "x"}))
+    with pytest.raises(NoLinkError, match="orders as orders"):
+        both.on(both.target, lambda target: moving.link_between(target, "old", {"orders": "orders"}))
     with pytest.raises(NoLinkError):
-        both.on(both.target, lambda target: moving.link_between(target, "elsewhere", ["orders"]))
+        both.on(both.target, lambda target: moving.link_between(target, "elsewhere", ours))
 
 
 def test_pinned_ends_are_those_of_logs_that_hold_something(both: Lab) -> None:
@@ -77,13 +82,19 @@ def test_positions_are_exact_or_absent(both: Lab) -> None:
 def test_groups_are_moved_and_moved_again_changes_nothing(both: Lab) -> None:
     """And taken back they are where they were; a group that has committed nothing is where it belongs."""
     both.commit(both.source, "shop", HERE)
+    begun = now_ms()
     done = move(both, "shop", "nobody")
     assert (done.done, done.why, bool(done.undo)) == (True, "", True)
     assert both.committed(both.target, "shop") == THERE
     assert move(both, "shop") == Moved(True)
-    assert both.on(both.target, lambda target: moving.take_back(target, done.undo)) == ""
-    assert both.committed(both.target, "shop") == {}
-    assert "was undone" in both.on(both.target, lambda target: moving.take_back(target, done.undo))
+    for groups, since, left in (
+        (["shop"], now_ms() + 1, THERE),
+        (["other"], begun, THERE),
+        (["shop", "nobody"], begun, {}),
+        (["shop", "nobody"], begun, {}),
+    ):
+        assert both.on(both.target, partial(moving.take_back, link=LINK, groups=groups, since_ms=since)) == ""
+        assert both.committed(both.target, "shop") == left
     assert move(both, "nobody") == Moved(True)
 
 

@@ -13,6 +13,8 @@ from anabranch.model.cluster import ClusterContext, Security, SecurityProtocol
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
 from anabranch.operations.routes import apply, rollback
+from anabranch.operations.routes.desk import Begun
+from anabranch.operations.routes.desk import Begun
 from anabranch.operations.routes.planning import ForbiddenImpactError
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.pattern import Pattern
@@ -38,6 +40,8 @@ class Desk:
 
     versions: list[RouteVersion] = field(default_factory=list)
     registered: list[Client] = field(default_factory=list)
+    switches: list[Begun] = field(default_factory=list)
+    switches: list[Begun] = field(default_factory=list)
 
     async def newest(self) -> RouteVersion | None:
         """The last one."""
@@ -54,6 +58,24 @@ class Desk:
     def contexts(self) -> Mapping[str, ClusterContext]:
         """Two clusters."""
         return {name: ClusterContext(name, (f"{name}:1",), PLAIN) for name in ("old", "new")}
+
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+        """Of one name, whatever it copies."""
+        return f"{before}-{after}"
+
+    async def switch(self, begun: Begun) -> RouteVersion:
+        """It is done at once."""
+        self.switches.append(begun)
+        return await self.publish(begun.table, begun.base, begun.reason)
+
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+        """Of one name, whatever it copies."""
+        return f"{before}-{after}"
+
+    async def switch(self, begun: Begun) -> RouteVersion:
+        """It is done at once."""
+        self.switches.append(begun)
+        return await self.publish(begun.table, begun.base, begun.reason)
 
     async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:
         """Add one, over the last one alone."""

@@ -30,12 +30,12 @@ DEADLINE = 100
 
 def consumer(group: str = "g") -> NamedClient:
     """One that reads orders."""
-    return NamedClient(f"consumer of {group}", ClientRole.CONSUMER, group, "old", "new", ("orders",))
+    return NamedClient(f"consumer of {group}", ClientRole.CONSUMER, group, "old", "new", {"orders": "orders"})
 
 
 def producer(words: str = "producer p") -> NamedClient:
     """One that writes orders."""
-    return NamedClient(words, ClientRole.PRODUCER, "", "old", "new", ("orders",))
+    return NamedClient(words, ClientRole.PRODUCER, "", "old", "new", {"orders": "orders"})
 
 
 def switch(stragglers: Stragglers = Stragglers.CANCEL, **named: NamedClient) -> Switch:
@@ -56,7 +56,7 @@ def test_all_are_asked_then_it_is_pinned_copied_moved_and_published() -> None:
     assert decide(one, seen("c", "p")).clients == ("p",)
     one = paused(one, "p", Ready())
     assert decide(one, seen("c", "p")).action is Action.PIN
-    assert one.drained_topics() == {"old": frozenset({"orders"})}
+    assert one.drained_topics() == {("old", "new"): frozenset({"orders"})}
     one = replace(one, ends={"old": {"orders-0": 7}}, state=SwitchState.DRAINING)
     for not_yet in (None, False):
         assert decide(one, seen(copied=not_yet)).action is Action.DRAIN
@@ -254,7 +254,7 @@ class Lives(RuleBasedStateMachine):
     def ends(self) -> None:
         """Left alone, with answers and a link that goes on, it ends."""
         if self.journal.state in (SwitchState.PREPARING, SwitchState.DRAINING, SwitchState.MOVING):
-            assert decide(self.journal, replace(self.observed(), now_ms=DEADLINE)).action not in (
+            assert decide(self.journal, replace(self.observed(), now_ms=self.journal.deadline_ms)).action not in (
                 Action.ASK,
                 Action.DRAIN,
                 Action.MOVE,

@@ -87,8 +87,12 @@ async def take_snapshot(
     *,
     still: bool,
     metadata_limit: int | None,
+    settle_s: float | None = None,
 ) -> GroupsSnapshot:
-    """The named groups now; ``kinds`` are the source's as listed.  Raises ClusterError."""
+    """The named groups now; ``kinds`` are the source's as listed, ``settle_s`` by default ``SETTLE_S``.
+
+    Raises ClusterError.
+    """
     wanted = sorted(set(names))
     begun = time.monotonic()
     first, pending = await read_commits(source, wanted, _PENDING_S if still else 0.0)
@@ -98,7 +102,8 @@ async def take_snapshot(
     later: dict[str, Commits] | None = None
     states: Mapping[str, Group] = kinds
     if still:
-        await asyncio.sleep(max(0.0, begun + SETTLE_S - time.monotonic()))
+        settle_s = SETTLE_S if settle_s is None else settle_s
+        await asyncio.sleep(max(0.0, begun + settle_s - time.monotonic()))
         (later, more), states = await asyncio.gather(
             read_commits(source, wanted), kafka_groups.describe(source, wanted)
         )

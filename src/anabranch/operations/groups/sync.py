@@ -24,31 +24,43 @@ from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
 
-async def plan(source: Cluster, target: Cluster, link_id: str, selection: GroupSelection = EVERY) -> GroupsPlan:
-    """The plan that moves groups to the target; raises UnknownLinkError, NoSuchGroupError."""
+async def plan(
+    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection = EVERY, settle_s: float | None = None
+) -> GroupsPlan:
+    """The plan that moves groups to the target; raises UnknownLinkError, NoSuchGroupError.
+
+    ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.
+    """
     begun = time.monotonic()
-    found, _ = await _plan(source, target, link_id, selection)
+    found, _ = await _plan(source, target, link_id, selection, settle_s)
     return replace(found, took_ms=_since(begun))
 
 
-async def apply(source: Cluster, target: Cluster, planned: GroupsPlan) -> GroupsMoved:
+async def apply(source: Cluster, target: Cluster, planned: GroupsPlan, settle_s: float | None = None) -> GroupsMoved:
     """Move the groups that are not refused; raises PlanChangedError if the plan has changed."""
     begun = time.monotonic()
-    now, target_groups = await _plan(source, target, planned.link, planned.selection)
+    now, target_groups = await _plan(source, target, planned.link, planned.selection, settle_s)
     check_holds(f"groups of link {planned.link!r}", planned, now, _command(planned))
     moved = await _apply(target, now, target_groups)
     return replace(moved, took_ms=_since(begun))
 
 
+def what(link_id: str) -> str:
+    """What the undo records of a link's moves say that they are of."""
+    return f"groups sync {link_id}"
+
+
 async def _plan(
-    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection
+    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection, settle_s: float | None
 ) -> tuple[GroupsPlan, Mapping[str, Group]]:
     """The plan, and its groups on the target."""
     kinds, limit, maps = await asyncio.gather(
         list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
     )
     names = selection.names(list(kinds), source.name)
-    snapshot = await take_snapshot(source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit)
+    snapshot = await take_snapshot(
+        source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit, settle_s=settle_s
+    )
     if not selection.groups:
         chosen = filters.load(maps.spec.filter)
         names = [
@@ -76,7 +88,7 @@ async def _apply(target: Cluster, found: GroupsPlan, target_groups: Mapping[str,
             group.former,
             group.writes,
             at,
-            f"groups sync {found.link}",
+            what(found.link),
         )
         for group in moving
     ]

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from anabranch.model.plans import check_holds
-from anabranch.operations.routes.desk import RouteDesk
+from anabranch.operations.routes.desk import Begun, RouteDesk
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished, plan_table
+from anabranch.routes.switch import PLAIN_SWITCH, SwitchPolicy
 from anabranch.routes.table import RouteTable
 
 
-async def plan(desk: RouteDesk, table: RouteTable, reason: str) -> RoutesPlan:
-    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError."""
-    return await plan_table(desk, table, reason)
+async def plan(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy = PLAIN_SWITCH) -> RoutesPlan:
+    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError."""
+    return await plan_table(desk, table, reason, policy)
 
 
 async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
-    """Publish it; a table that applies already is not published again.
+    """Publish it, and move live clients by a switch; a table that applies already is not published again.
 
-    Raises PlanChangedError if the plan has changed, RefusedError where another table was published meanwhile.
+    Raises PlanChangedError if the plan has changed, SwitchCancelledError, RefusedError where another table was
+    published meanwhile.
     """
-    now = await plan_table(desk, planned.table, planned.reason)
+    now = await plan_table(desk, planned.table, planned.reason, planned.policy)
     check_holds("the route table", planned, now)
     newest = await desk.newest()
     if newest is not None and now.changes_nothing:
         return RoutesPublished(newest.version, newest.at_ms, newest.author, 0, {}, now.hash)
-    made = await desk.publish(now.table, now.base, now.reason)
+    if now.switch:
+        links = {(one.before, one.after): one.link for one in now.switch}
+        made = await desk.switch(Begun(now.table, now.base, now.reason, now.policy, links))
+    else:
+        made = await desk.publish(now.table, now.base, now.reason)
     return RoutesPublished(made.version, made.at_ms, made.author, len(now.impact.moves), now.impact.groups, now.hash)

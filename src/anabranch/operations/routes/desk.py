@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
+from anabranch.routes.switch import Pair, SwitchPolicy
 from anabranch.routes.table import RouteTable, RouteVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A switch that is to begin: the table over version ``base`` that it publishes, and how."""
+
+    table: RouteTable
+    base: int
+    reason: str
+    policy: SwitchPolicy
+    links: Mapping[Pair, str] = field(hash=False)
+
+
+@dataclass(eq=False)
+class SwitchCancelledError(RefusedError):
+    """A switch was given up: every client is on the cluster where it was, and no table was published."""
+
+    switch: str
+    why: str
+
+    _message = "switch {switch} was given up, and every client left where it was: {why}"
+    _hint = "look at it: `anabranch route switches`"
 
 
 class RouteDesk(Protocol):
@@ -27,6 +52,17 @@ class RouteDesk(Protocol):
 
     def contexts(self) -> Mapping[str, ClusterContext]:
         """The clusters that are known by name; one that is asked for and not there raises RefusedError."""
+        ...
+
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+        """The link that copies topics from one cluster to another, where they are called so; raises NoLinkError."""
+        ...
+
+    async def switch(self, begun: Begun) -> RouteVersion:
+        """Move live clients while they run, and publish a table as all of them have paused.
+
+        Raises SwitchCancelledError where they are left where they were.
+        """
         ...
 
     async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:

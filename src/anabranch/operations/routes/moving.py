@@ -15,7 +15,8 @@ from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.model import filters
+from anabranch.model import filters, naming
+from anabranch.model.link import LinkSpec
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync, undo
@@ -42,27 +43,32 @@ class NoLinkError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Whether all groups are where they belong; ``undo`` is the new undo record, ``why`` what is in the way."""
+    """Whether all groups are where they belong; ``why`` is what is in the way, ``undo`` the new undo record."""
 
     done: bool
     undo: str = ""
     why: str = ""
 
 
-async def link_between(target: Cluster, source: str, topics: Iterable[str]) -> str:
-    """The link that copies these topics from a context to a cluster; raises NoLinkError, ClusterError.
+async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) -> str:
+    """The link that copies topics from a context to a cluster, under the names that they are to have there.
 
-    Of several the first by name: each of them knows every record that it has copied.
+    Of several the first by name: each of them knows every record that it has copied.  Raises NoLinkError, ClusterError.
     """
-    wanted = tuple(sorted(topics))
     links = Links(target)
     if await has_control_topics(target):
         await links.sync()
     for link_id, record in sorted(links.links.items()):
         spec = record.wanted.spec
-        if spec.source.context == source and set(wanted) <= set(filters.select(filters.load(spec.filter), wanted)):
+        if spec.source.context == source and _copies(spec, topics):
             return link_id
-    raise NoLinkError(source, target.name, wanted)
+    raise NoLinkError(source, target.name, tuple(f"{here} as {there}" for here, there in sorted(topics.items())))
+
+
+def _copies(spec: LinkSpec, topics: Mapping[str, str]) -> bool:
+    chosen = set(filters.select(filters.load(spec.filter), topics))
+    named = naming.load(spec.naming, spec.source.context)
+    return all(here in chosen and named.renamed(here) == there for here, there in topics.items())
 
 
 async def pin(source: Cluster, topics: Iterable[str]) -> dict[str, int]:
@@ -116,7 +122,8 @@ async def move_groups(
     blocked = [f"group {group.group}: {group.reasons[0].what}" for group in planned.groups if _is_blocked(group)]
     if blocked:
         return Moved(False, why="; ".join(blocked))
-    done = await sync.apply(source, target, planned)
+    # Nobody has to be seen to be still: who reads has paused, and a group with members is refused.
+    done = await sync.apply(source, target, planned, settle_s=0.0)
     failed = [f"group {group.group}: {group.failure}" for group in done.of(GroupStep.FAILED)]
     return Moved(not failed, done.undo, "; ".join(failed))
 
@@ -129,7 +136,8 @@ async def _planned(
     counted = tuple(re.escape(name) for name in sorted(topics))
     while patterns:
         try:
-            return await sync.plan(source, target, link, GroupSelection(tuple(patterns), topics=counted))
+            selection = GroupSelection(tuple(patterns), topics=counted)
+            return await sync.plan(source, target, link, selection, settle_s=0.0)
         except NoSuchGroupError as error:
             patterns.remove(error.pattern)
     return None
@@ -140,14 +148,21 @@ def _is_blocked(group: GroupPlan) -> bool:
     return group.step is GroupStep.REFUSED and kinds != {ReasonKind.NO_COMMITS}
 
 
-async def take_back(target: Cluster, undo_id: str) -> str:
-    """Undo a move of groups; returns what could not be undone, empty where all was."""
+async def take_back(target: Cluster, link: str, groups: Iterable[str], since_ms: int) -> str:
+    """Undo what `move_groups` has moved since then; returns what could not be undone, empty where all was.
+
+    It rests on the undo records of the target, which are written before anything is moved.
+    """
+    moved, failures = frozenset(groups), []
     try:
-        planned = await undo.plan(target, undo_id)
-        done = await undo.apply(target, planned)
+        for found in await undo.moves(target):
+            is_ours = found.what == sync.what(link) and found.made_at_ms >= since_ms and moved.issuperset(found.groups)
+            if is_ours and set(found.groups) != set(found.undone):
+                done = await undo.apply(target, await undo.plan(target, found.id))
+                failures += [f"group {one.record.group}: {one.refusals[0].what}" for one in done.groups if one.refusals]
     except AnabranchError as error:
         return error.message
-    return "; ".join(f"group {one.record.group}: {one.refusals[0].what}" for one in done.groups if one.refusals)
+    return "; ".join(failures)
 
 
 def _partition(name: str) -> TopicPartition:

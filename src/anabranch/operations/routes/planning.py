@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -11,16 +12,23 @@ from anabranch.config.routes_file import table_fields
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.model.reasons import Reason
-from anabranch.model.routing import Client
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.routing import Client, ClientRole
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.impact import Impact, impact
 from anabranch.routes.remembered import RememberedRoutes
+from anabranch.routes.switch import NamedClient, Pair, SwitchPolicy
 from anabranch.routes.table import RouteTable
 
 T = TypeVar("T")
+_AT_ONCE = Reason.found(
+    Severity.WARNING,
+    "clients go over at once, each as it hears of it: their groups' positions are not moved, and nobody waits until "
+    "what was written last is copied",
+    "leave --at-once out, and they are moved without losing or repeating a record",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +41,22 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchLink:
+    """Clients that are moved from one cluster to another, and the link whose map says where they go on."""
+
+    before: str
+    after: str
+    link: str
+    clients: int
+
+
+@dataclass(frozen=True, slots=True)
 class RoutesPlan:
     """A table that takes the place of version ``base``, 0 where it is the first; ``reasons`` are worth a look.
 
-    The hash covers the base, the table, and which groups move where: not which clients happen to be registered.
+    ``switch`` are the links by which live clients are moved while they run; none where nobody is, or ``policy`` says
+    at once.  The hash covers the base, the table, the policy, the links, and which groups move where: not
+    which clients happen to be registered.
     """
 
     base: int
@@ -46,6 +66,8 @@ class RoutesPlan:
     clusters: Changed
     reasons: tuple[Reason, ...]
     impact: Impact
+    policy: SwitchPolicy
+    switch: tuple[SwitchLink, ...]
     hash: str
     table: RouteTable = field(metadata=REQUEST)
 
@@ -85,29 +107,21 @@ class ForbiddenImpactError(RefusedError):
         return self.reasons[0].fix
 
 
-async def plan_table(desk: RouteDesk, table: RouteTable, reason: str) -> RoutesPlan:
-    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError."""
+async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy) -> RoutesPlan:
+    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError."""
     newest, clients = await asyncio.gather(desk.newest(), desk.clients())
     before, base = (RouteTable(), 0) if newest is None else (newest.table, newest.version)
     # Rules are held against each other, and clients against both tables: of thousands it would be felt.
-    return await asyncio.to_thread(_plan, before, base, table, reason, clients, desk.contexts())
-
-
-def _plan(
-    before: RouteTable,
-    base: int,
-    table: RouteTable,
-    reason: str,
-    clients: Sequence[Client],
-    contexts: Mapping[str, ClusterContext],
-) -> RoutesPlan:
-    found = check.check(table, frozenset(contexts))
-    if faults := check.errors(found):
-        raise InvalidTableError("route table", faults)
-    moved = impact(RememberedRoutes(before, base, contexts), RememberedRoutes(table, base + 1, contexts), clients)
-    if moved.forbids:
-        raise ForbiddenImpactError(moved.forbids)
-    groups = {group: list(ends) for group, ends in moved.groups.items()}
+    found, moved = await asyncio.to_thread(_found, before, base, table, clients, desk.contexts())
+    named = named_clients(moved)
+    joined = () if policy.at_once else await _links(desk, named)
+    if named and policy.at_once:
+        found = (*found, _AT_ONCE)
+    seen = {
+        "groups": {group: list(ends) for group, ends in moved.groups.items()},
+        "links": [[one.before, one.after, one.link] for one in joined],
+        "policy": [policy.stragglers.value, policy.timeout_ms, policy.at_once],
+    }
     return RoutesPlan(
         base,
         reason,
@@ -116,9 +130,58 @@ def _plan(
         _changed(before.clusters, table.clusters),
         found,
         moved,
-        plan_hash(base, table_fields(table), groups),
+        policy,
+        joined,
+        plan_hash(base, table_fields(table), seen),
         table,
     )
+
+
+def _found(
+    before: RouteTable,
+    base: int,
+    table: RouteTable,
+    clients: Sequence[Client],
+    contexts: Mapping[str, ClusterContext],
+) -> tuple[tuple[Reason, ...], Impact]:
+    found = check.check(table, frozenset(contexts))
+    if faults := check.errors(found):
+        raise InvalidTableError("route table", faults)
+    moved = impact(RememberedRoutes(before, base, contexts), RememberedRoutes(table, base + 1, contexts), clients)
+    if moved.forbids:
+        raise ForbiddenImpactError(moved.forbids)
+    return tuple(found), moved
+
+
+def named_clients(moved: Impact) -> dict[str, NamedClient]:
+    """The clients that a switch moves, by their ids."""
+    return {
+        move.client.id: NamedClient(
+            move.client.words,
+            move.client.query.role,
+            move.client.query.group if move.client.query.role is ClientRole.CONSUMER else "",
+            move.before.cluster,
+            move.after.cluster,
+            {
+                move.before.topics.get(topic, topic): move.after.topics.get(topic, topic)
+                for topic in move.client.query.topics
+                if not topic.startswith("^")
+            },
+        )
+        for move in moved.moves
+        if move.changes_cluster and move.before is not None and move.after is not None
+    }
+
+
+async def _links(desk: RouteDesk, named: Mapping[str, NamedClient]) -> tuple[SwitchLink, ...]:
+    counts: Counter[Pair] = Counter()
+    topics: dict[Pair, dict[str, str]] = {}
+    for one in named.values():
+        counts[one.before, one.after] += 1
+        topics.setdefault((one.before, one.after), {}).update(one.topics)
+    pairs = sorted(counts)
+    links = await asyncio.gather(*(desk.link(*pair, topics[pair]) for pair in pairs))
+    return tuple(SwitchLink(*pair, link, counts[pair]) for pair, link in zip(pairs, links, strict=True))
 
 
 def _changed(before: Mapping[str, T], after: Mapping[str, T]) -> Changed:

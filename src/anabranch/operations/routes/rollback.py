@@ -5,11 +5,12 @@ from __future__ import annotations
 from anabranch.operations.routes import apply as publishing
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished, plan_table
+from anabranch.routes.switch import PLAIN_SWITCH, SwitchPolicy
 
 
-async def plan(desk: RouteDesk, version: int, reason: str) -> RoutesPlan:
+async def plan(desk: RouteDesk, version: int, reason: str, policy: SwitchPolicy = PLAIN_SWITCH) -> RoutesPlan:
     """The plan; raises what `anabranch.operations.routes.apply.plan` raises, and RefusedError for no such version."""
-    return await plan_table(desk, (await desk.version(version)).table, reason)
+    return await plan_table(desk, (await desk.version(version)).table, reason, policy)
 
 
 async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole
+from anabranch.routes.switch import Ready
 from anabranch.service.answers import answered
-from anabranch.service.errors import NoSwitchError
 from anabranch.service.instance import Instance
 from anabranch.service.registry import is_behind
 from anabranch.service.rest.routes import RouteQuestion, Text
@@ -86,9 +86,11 @@ async def register(here: Here, client_id: ClientId, request: Request, caller: As
     body = await body_of(request, Registration)
     told = body.facts
     facts = ClientFacts(told.application, told.host, address_of(request), told.pid, told.sdk)
+    await here.switching.look()
     client, route = await here.registry.register(caller.account, client_id, body.query(), facts)
-    pace = _pace(here)
-    made = RegistrationAnswer(client.id, route_answer(route), None, pace.lease_ms, pace.report_ms, pace.version)
+    pace, hold = _pace(here), here.switching.hold(client_id, client.query)
+    go = None if hold is not None else here.switching.go(client_id)
+    made = RegistrationAnswer(client.id, route_answer(route), hold, go, pace.lease_ms, pace.report_ms, pace.version)
     return answer(made)
 
 
@@ -99,6 +101,7 @@ async def report(here: Here, client_id: ClientId, request: Request, caller: AsCl
     error = "".join(one if one.isprintable() else " " for one in body.last_error[:LONGEST_ERROR])
     counts = body.version, body.records, body.bytes, body.errors, body.lag
     here.registry.report(caller.account, client_id, ClientReport(*counts, dict(body.positions), error))
+    here.switching.follows(client_id, body.version)
     return answer(_pace(here))
 
 
@@ -107,7 +110,9 @@ async def ready(here: Here, client_id: ClientId, request: Request, caller: AsCli
     """A client has paused, as a switch asked it to."""
     body = await body_of(request, HandedOver)
     here.registry.of(caller.account, client_id)
-    raise NoSwitchError(body.switch)
+    handed = Ready(dict(body.positions), dict(body.uncertain))
+    await here.switching.ready(client_id, body.switch, handed)
+    return answer(_pace(here))
 
 
 @router.delete("/{client_id}", status_code=204, responses=answered(None, 204, "It is forgotten"))
@@ -130,6 +135,9 @@ async def watch(here: Here, client_id: ClientId, request: Request, caller: AsCli
     known = here.registry.of(caller.account, client_id)
     watcher = here.watching.open(client_id)
     watcher.events.put_nowait(here.registry.told(known))
+    missed = here.switching.missed(client_id, known.client.query)
+    if missed is not None:
+        watcher.events.put_nowait(missed)
     return _Stream(here, client_id, watcher, lambda: here.tokens.is_known(caller, request))
 
 

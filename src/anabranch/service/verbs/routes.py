@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -13,6 +13,7 @@ from anabranch.config.yaml_file import yaml_text
 from anabranch.model.accounts import Role
 from anabranch.operations.routes import apply, rollback
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished
+from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy
 from anabranch.routes.table import RouteTable
 from anabranch.service.reach import Reach
 from anabranch.service.route_desk import ServiceDesk
@@ -23,14 +24,36 @@ Why = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"
 FILE = "routes.yaml"
 
 
-class ApplyRequest(Request):
+class ChangeRequest(Request):
+    """How live clients are moved to another cluster.
+
+    ``stragglers`` is what becomes of it when one has not paused after ``timeout_s`` seconds: it is given up, or
+    producers are left behind.  With ``at_once`` nothing is coordinated, and no position is moved.
+    """
+
+    stragglers: Literal["cancel", "leave"] = "cancel"
+    timeout_s: Annotated[int, Field(ge=1, le=3600)] = DEADLINE_MS // 1000
+    at_once: bool = False
+
+    def policy(self) -> SwitchPolicy:
+        """As it is planned."""
+        return SwitchPolicy(Stragglers(self.stragglers), self.timeout_s * 1000, self.at_once)
+
+    def options(self) -> list[tuple[str, object]]:
+        """As options of the command line."""
+        timeout = None if self.timeout_s * 1000 == DEADLINE_MS else self.timeout_s
+        stragglers = None if self.stragglers == "cancel" else self.stragglers
+        return [("--stragglers", stragglers), ("--timeout", timeout), ("--at-once", self.at_once)]
+
+
+class ApplyRequest(ChangeRequest):
     """A whole route table, with the fields of a routes file, and why it is published."""
 
     table: RoutesShape
     reason: Why
 
 
-class RollbackRequest(Request):
+class RollbackRequest(ChangeRequest):
     """A version whose table is published again, and why."""
 
     version: Annotated[int, Field(ge=1, lt=2**31)]
@@ -46,11 +69,11 @@ def _files(request: ApplyRequest) -> Mapping[str, str]:
 
 
 def _desk(reach: Reach) -> ServiceDesk:
-    return replace(reach.routes, author=reach.account)
+    return replace(reach.routes, author=reach.account, tell=reach.tell)
 
 
 async def _apply_plan(reach: Reach, request: ApplyRequest) -> RoutesPlan:
-    return await apply.plan(_desk(reach), _table(request), request.reason)
+    return await apply.plan(_desk(reach), _table(request), request.reason, request.policy())
 
 
 async def _apply(reach: Reach, _: ApplyRequest, planned: RoutesPlan) -> RoutesPublished:
@@ -58,7 +81,7 @@ async def _apply(reach: Reach, _: ApplyRequest, planned: RoutesPlan) -> RoutesPu
 
 
 async def _rollback_plan(reach: Reach, request: RollbackRequest) -> RoutesPlan:
-    return await rollback.plan(_desk(reach), request.version, request.reason)
+    return await rollback.plan(_desk(reach), request.version, request.reason, request.policy())
 
 
 async def _rollback(reach: Reach, _: RollbackRequest, planned: RoutesPlan) -> RoutesPublished:
@@ -74,7 +97,11 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         RoutesPlan,
         RoutesPublished,
         lambda _: "route table",
-        lambda request: command("route", "apply", options=[("--file", FILE), ("--reason", request.reason)]),
+        lambda request: command(
+            "route",
+            "apply",
+            options=[("--file", FILE), ("--reason", request.reason), *request.options()],
+        ),
         _apply_plan,
         _apply,
         files=_files,
@@ -87,7 +114,12 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         RoutesPlan,
         RoutesPublished,
         lambda request: f"route table, version {request.version}",
-        lambda request: command("route", "rollback", str(request.version), options=[("--reason", request.reason)]),
+        lambda request: command(
+            "route",
+            "rollback",
+            str(request.version),
+            options=[("--reason", request.reason), *request.options()],
+        ),
         _rollback_plan,
         _rollback,
     ),

@@ -1,0 +1,77 @@
+"""The journal of a switch as JSON values, as a store keeps it.
+
+Invariant: ``switch_of(switch_fields(switch)) == switch``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.model.routing import ClientRole
+from anabranch.routes.switch import NamedClient, Ready, Stragglers, Switch, SwitchState
+
+
+def switch_fields(switch: Switch) -> dict[str, Any]:
+    """A journal as JSON values."""
+    return {
+        "id": switch.id,
+        "version": switch.version,
+        "began_ms": switch.began_ms,
+        "deadline_ms": switch.deadline_ms,
+        "stragglers": switch.stragglers.value,
+        "named": {client_id: _named_fields(one) for client_id, one in switch.named.items()},
+        "gathered": switch.gathered,
+        "links": [[*way, link] for way, link in switch.links.items()],
+        "state": switch.state.value,
+        "ready": {client_id: ready_fields(one) for client_id, one in switch.ready.items()},
+        "left": list(switch.left),
+        "ends": None if switch.ends is None else {name: dict(ends) for name, ends in switch.ends.items()},
+        "starts": {client_id: dict(starts) for client_id, starts in switch.starts.items()},
+        "why": switch.why,
+    }
+
+
+def switch_of(fields: Mapping[str, Any]) -> Switch:
+    """The journal that `switch_fields` has written."""
+    return Switch(
+        fields["id"],
+        fields["version"],
+        fields["began_ms"],
+        fields["deadline_ms"],
+        Stragglers(fields["stragglers"]),
+        {client_id: _named(one) for client_id, one in fields["named"].items()},
+        {(before, after): link for before, after, link in fields["links"]},
+        fields["gathered"],
+        SwitchState(fields["state"]),
+        {client_id: ready_of(one) for client_id, one in fields["ready"].items()},
+        tuple(fields["left"]),
+        fields["ends"],
+        fields["starts"],
+        fields["why"],
+    )
+
+
+def ready_fields(ready: Ready) -> dict[str, Any]:
+    """What a client handed over, as JSON values."""
+    return {"positions": dict(ready.positions), "uncertain": dict(ready.uncertain)}
+
+
+def ready_of(fields: Mapping[str, Any]) -> Ready:
+    """What `ready_fields` has written."""
+    return Ready(fields["positions"], fields["uncertain"])
+
+
+def _named_fields(one: NamedClient) -> dict[str, Any]:
+    return {
+        "words": one.words,
+        "role": one.role.value,
+        "group": one.group,
+        "before": one.before,
+        "after": one.after,
+        "topics": dict(one.topics),
+    }
+
+
+def _named(fields: Mapping[str, Any]) -> NamedClient:
+    return NamedClient(**{**fields, "role": ClientRole(fields["role"])})
