@@ -80,6 +80,11 @@ def cluster_codes(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(lambda: _service(ctx).get("/routes")["table"].get("codes", {}), incomplete)
 
 
+def switch_ids(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The last switches of the service."""
+    return _offered(lambda: [one["id"] for one in _service(ctx).get("/switches")], incomplete)
+
+
 def route_versions(ctx: typer.Context, incomplete: str) -> list[str]:
     """The newest versions of the route table."""
     return _offered(lambda: [str(one["version"]) for one in _service(ctx).get("/routes/versions")], incomplete)

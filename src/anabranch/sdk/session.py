@@ -46,12 +46,15 @@ _GONE = 404
 class Standing:
     """Where a client was led.  ``hold`` is the switch before whose end it must not connect, or empty.
 
+    ``ended`` is a switch whose end the client may not have heard, with ``starts``, or empty.
     ``told_s`` is when the service told it, by this machine's monotonic clock; it may lie before its start.
     """
 
     route: Route
     hold: str
     told_s: float
+    ended: str = ""
+    starts: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 class Follower(Protocol):
@@ -189,7 +192,10 @@ class Session:
         route = route_of(answer.get("route"))
         self._paced(answer)
         self._kept(query, route)
-        return Standing(route, str(answer.get("hold") or ""), monotonic())
+        ended = answer.get("go")
+        if not isinstance(ended, dict):
+            return Standing(route, str(answer.get("hold") or ""), monotonic())
+        return Standing(route, "", monotonic(), get(ended, "switch", str), get(ended, "starts", dict))
 
     def _kept(self, query: RouteQuery, route: Route) -> None:
         try:
@@ -260,9 +266,12 @@ class Session:
     def _connected(self) -> float | None:
         """Be registered and watch until the stream ends; the wait before the next attempt, where it was told."""
         with self._lock:
-            standing = self._registered(self.query)
+            held, standing = self._holds(), self._registered(self.query)
             self._standing = standing
-        self._follower.on_route(standing.route, standing.hold)
+        if standing.ended:
+            self._follower.on_go(held or standing.ended, standing.route, standing.starts)
+        else:
+            self._follower.on_route(standing.route, standing.hold)
         watch = self._service.watch(self._path("/watch"))
         try:
             self._pace.heard_at = monotonic()

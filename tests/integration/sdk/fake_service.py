@@ -33,11 +33,12 @@ def route_json(cluster: str = "old", version: int = 1, topics: Mapping[str, str]
 
 
 class FakeService:
-    """Answers with ``route`` and ``hold``, or with ``problem``; ``tell`` sends events to whoever watches."""
+    """Answers with ``route``, ``hold`` and ``ended``, or with ``problem``; ``tell`` sends events to whoever watches."""
 
     def __init__(self, route: Any = None) -> None:
         self.route = route or route_json()
         self.hold: str | None = None
+        self.ended: Any = None
         self.problem: Any = None
         self.unavailable = False
         self.seen: list[tuple[str, str, Any]] = []
@@ -124,7 +125,11 @@ class FakeService:
             pace = {"lease_ms": 3000, "report_ms": 1000, "version": self.route["version"]}
             told = {**self.route, "topics": {one: one for one in (body or {}).get("topics", [])} | self.route["topics"]}
             told["topics"] = {name: told["topics"][name] for name in (body or {}).get("topics", [])}
-            self._send(handler, 200, {"id": handler.path.split("/")[4], "route": told, "hold": self.hold, **pace})
+            self._send(
+                handler,
+                200,
+                {"id": handler.path.split("/")[4], "route": told, "hold": self.hold, "go": self.ended, **pace},
+            )
 
     def _end(self, chosen: Callable[[str], bool]) -> None:
         for client, one in list(self._watching):

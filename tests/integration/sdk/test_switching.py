@@ -328,3 +328,23 @@ def test_reading_and_writing_in_transactions_pauses_in_step(scene: Scene) -> Non
         scene.go("s", source)
     assert committed(scene.old, scene.group, source, 1) == [len(done)]
     assert stored(scene.old, target, 1) == [done]
+
+
+def test_a_go_that_was_not_heard_is_heard_with_the_next_registration(scene: Scene) -> None:
+    """H3: with the starts, where its group has committed nothing; it reads nothing twice."""
+    topic = scene.topic(1)
+    for cluster, word in ((scene.new, "n"), (scene.old, "o")):
+        scene.service.route = scene.route(cluster, 1)
+        with Producer(scene.configured(client_id=word)) as producer:
+            write(producer, topic, [f"{word}{number}" for number in range(4)])
+    with Consumer(scene.reading(enable_auto_commit=False)) as consumer:
+        consumer.subscribe([topic])
+        read(consumer, count(4))
+        scene.prepare("s")
+        until(lambda: consumer.poll(0.05) is None and scene.ready("s"))
+        port = scene.service.port
+        scene.service.stop()
+        scene.service.route = scene.route(scene.new, 2)
+        scene.service.ended = {"switch": "s", "starts": {f"{topic}-0": 2}}
+        scene.service.start(port)
+        assert values(read(consumer, count(2))) == ["n2", "n3"]

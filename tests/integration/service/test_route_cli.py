@@ -102,14 +102,14 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 def applied(served: Serving, name: str, reason: str = "a test") -> str:
     """Apply an example by its file; returns what was shown."""
-    code, out, err = served.run("route", "apply", "-f", f"{name}.yaml", "--reason", reason, "--execute")
+    code, out, err = served.run("route", "apply", "-f", f"{name}.yaml", "--reason", reason, "--at-once", "--execute")
     assert code == 0, err
     return out
 
 
 def planned(served: Serving, name: str) -> tuple[str, str]:
     """What a dry run shows, and the hash of its plan."""
-    code, out, err = served.run("route", "apply", "-f", f"{name}.yaml", "--reason", "a test")
+    code, out, err = served.run("route", "apply", "-f", f"{name}.yaml", "--reason", "a test", "--at-once")
     assert code == 0, err
     hash_ = re.search(r"--execute --plan ([0-9a-f]{16})", err)
     assert hash_ is not None, err
@@ -131,7 +131,18 @@ def test_a_code_is_published_and_an_application_found_where_it_leads(served: Ser
     shown, hash_ = planned(served, "applications")
     assert begins(shown, "added code orders cluster old") and "version 0 -> 1" in shown
     assert served.run("route", "versions", "-o", "json")[1].strip() == "[]"
-    again = ("route", "apply", "-f", "applications.yaml", "--reason", "a test", "--execute", "--plan", hash_)
+    again = (
+        "route",
+        "apply",
+        "-f",
+        "applications.yaml",
+        "--reason",
+        "a test",
+        "--at-once",
+        "--execute",
+        "--plan",
+        hash_,
+    )
     code, out, err = served.run(*again)
     assert code == 0 and "done: version 1 of the route table applies" in out, err
     code, out, _ = served.run("route", "show")
@@ -162,10 +173,10 @@ def test_a_migration_moves_whom_it_names(served: Serving) -> None:
     assert ["group", "billing", "old", "new", "1", "host-1:42"] in rows(shown)
     shown = applied(served, "migration-done")
     assert ["producers", "of", "shop", "old", "new", "1", "host-1:42"] in rows(shown)
-    code, out, err = served.run("route", "rollback", "1", "--reason", "pilot failed")
+    code, out, err = served.run("route", "rollback", "1", "--reason", "pilot failed", "--at-once")
     assert code == 0 and "3 registered clients change" in out, err
     assert begins(out, "changed code orders cluster old")
-    code, out, err = served.run("route", "rollback", "1", "--reason", "pilot failed", "--execute")
+    code, out, err = served.run("route", "rollback", "1", "--reason", "pilot failed", "--at-once", "--execute")
     assert code == 0 and "done: version 5" in out, err
     assert [row[0] for row in rows(served.run("route", "versions")[1])[1:]] == ["5", "4", "3", "2", "1"]
     assert "pilot on new" in served.run("route", "show", "2")[1]
@@ -210,7 +221,7 @@ def test_one_change_moves_a_site(served: Serving) -> None:
     shown = applied(served, "disaster-recovery-north-lost", "north is lost")
     assert begins(shown, "changed code site-north cluster south cluster north")
     assert "1 registered client changes, 1 stays as they are" in shown
-    code, _, err = served.run("route", "rollback", "1", "--reason", "north is back", "--execute")
+    code, _, err = served.run("route", "rollback", "1", "--reason", "north is back", "--at-once", "--execute")
     assert code == 0, err
 
 
@@ -250,7 +261,7 @@ def test_what_would_do_harm_is_refused_with_every_reason(served: Serving, tmp_pa
 
     def refused(codes: Any, *rules: Any) -> str:
         (tmp_path / "bad.yaml").write_text(yaml.safe_dump({"codes": codes, "rules": list(rules)}))
-        code, out, err = served.run("route", "apply", "-f", "bad.yaml", "--reason", "r", "--execute")
+        code, out, err = served.run("route", "apply", "-f", "bad.yaml", "--reason", "r", "--at-once", "--execute")
         assert code in (2, 3) and out == "", err
         return err
 
@@ -276,7 +287,7 @@ def test_who_may_not_is_told_so(served: Serving, monkeypatch: pytest.MonkeyPatch
     operator = served.token("ops", "operator")
     monkeypatch.setenv("ANABRANCH_TOKEN", operator)
     planned(served, "applications")
-    code, _, err = served.run("route", "apply", "-f", "applications.yaml", "--reason", "r", "--execute")
+    code, _, err = served.run("route", "apply", "-f", "applications.yaml", "--reason", "r", "--at-once", "--execute")
     assert code == 3 and "ops has the role operator; this needs approver" in err
     monkeypatch.setenv("ANABRANCH_TOKEN", served.application)
     code, _, err = served.run("route", "show")
@@ -295,7 +306,18 @@ def test_a_plan_that_no_longer_holds_is_not_applied(served: Serving) -> None:
     served.register("consumer", "billing")
     assert planned(served, "migration-pilot")[1] == hash_
     applied(served, "migration-readers")
-    apply = ("route", "apply", "-f", "migration-pilot.yaml", "--reason", "a test", "--execute", "--plan", hash_)
+    apply = (
+        "route",
+        "apply",
+        "-f",
+        "migration-pilot.yaml",
+        "--reason",
+        "a test",
+        "--at-once",
+        "--execute",
+        "--plan",
+        hash_,
+    )
     code, _, err = served.run(*apply)
     assert code == 3 and f"the route table changed since plan {hash_}" in err and "look again: " in err
 
@@ -303,6 +325,6 @@ def test_a_plan_that_no_longer_holds_is_not_applied(served: Serving) -> None:
 def test_a_table_that_is_published_already_is_not_published_again(served: Serving) -> None:
     """There is nothing to apply."""
     applied(served, "applications")
-    code, out, err = served.run("route", "apply", "-f", "applications.yaml", "--reason", "r", "--execute")
+    code, out, err = served.run("route", "apply", "-f", "applications.yaml", "--reason", "r", "--at-once", "--execute")
     assert (code, "no code and no rule changes" in out) == (0, True), err
     assert len(json.loads(served.run("route", "versions", "-o", "json")[1])) == 1

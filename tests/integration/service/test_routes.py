@@ -46,7 +46,9 @@ def served(store: str, tmp_path: Path) -> Iterator[Served]:
 
 def planned(served: Served, verb: str, **body: Any) -> Any:
     """A plan."""
-    found = served.ask("POST", f"/api/v1/routes/{verb}/plan", {"reason": "a test", **body}, role="operator")
+    found = served.ask(
+        "POST", f"/api/v1/routes/{verb}/plan", {"reason": "a test", "at_once": True, **body}, role="operator"
+    )
     assert found.status == 200, found.body
     return found.json
 
@@ -204,7 +206,7 @@ def test_a_rollback_leads_clients_back(served: Served) -> None:
     assert [(one["before"]["cluster"], one["after"]["cluster"]) for one in plan["plan"]["impact"]["moves"]] == [
         ("new", "old")
     ]
-    assert plan["command"] == "anabranch route rollback 1 --reason 'a test' --execute"
+    assert plan["command"] == "anabranch route rollback 1 --reason 'a test' --at-once --execute"
     with watching(served, client) as stream:
         assert stream.next()[1]["route"]["cluster"] == "new"
         assert ended(served, plan)["report"]["groups"] == {"billing": ["new", "old"]}

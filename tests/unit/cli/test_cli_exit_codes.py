@@ -63,7 +63,10 @@ ELSEWHERE = {
     "checkpoint undo": "asks no cluster",
     "serve": "shows clusters that are away as such",
     **dict.fromkeys(
-        ("route show", "route versions", "route explain", "route apply", "route rollback", "route clients"),
+        (
+            *("route show", "route versions", "route explain", "route apply", "route rollback", "route clients"),
+            *("route switches", "route cancel"),
+        ),
         "asks the service: test_service_client.py",
     ),
     "account list": "asks no cluster",

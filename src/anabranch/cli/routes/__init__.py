@@ -8,6 +8,7 @@ from anabranch.cli.routes.change import apply, rollback
 from anabranch.cli.routes.clients import clients
 from anabranch.cli.routes.explain import explain
 from anabranch.cli.routes.show import show, versions
+from anabranch.cli.routes.switches import cancel, switches
 
 app = typer.Typer(
     help="Lead applications to clusters by code: codes, rules, versions, and who is where.", no_args_is_help=True
@@ -18,3 +19,5 @@ app.command("explain")(explain)
 app.command("apply")(apply)
 app.command("rollback")(rollback)
 app.command("clients")(clients)
+app.command("switches")(switches)
+app.command("cancel")(cancel)

@@ -17,10 +17,21 @@ from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.routes import render_change
 from anabranch.cli.routes.operation import carried_out
-from anabranch.cli.routes.options import ReasonOption, ServiceOption, repeated_service, service_of
+from anabranch.cli.routes.options import (
+    AtOnceOption,
+    ReasonOption,
+    ServiceOption,
+    StragglersOption,
+    TimeoutOption,
+    policy_fields,
+    repeated_policy,
+    repeated_service,
+    service_of,
+)
 from anabranch.cli.running import run
 from anabranch.config import routes_file
 from anabranch.model.plans import REQUEST
+from anabranch.routes.switch import DEADLINE_MS, Stragglers
 from anabranch.routes.table import RouteTable
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
@@ -42,6 +53,9 @@ def apply(
     ctx: typer.Context,
     file: Annotated[Path, typer.Option("--file", "-f", help="Routes file (YAML), whole.", show_default=False)],
     reason: ReasonOption,
+    stragglers: StragglersOption = Stragglers.CANCEL,
+    timeout: TimeoutOption = DEADLINE_MS // 1000,
+    at_once: AtOnceOption = False,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
     service: ServiceOption = None,
@@ -50,12 +64,16 @@ def apply(
     """Publish a routes file as the next version of the route table.
 
     Shows what the file adds, removes and changes, and which registered clients move from where to where; clients that
-    would be refused, and groups that would be split, forbid it. See docs/reference/routes.md.
+    would be refused, and groups that would be split, forbid it. Clients that move are moved while they run: they
+    pause, what they wrote is copied, their groups are moved, then the table is published and they go on. See
+    docs/reference/routes.md.
     """
-    command = f"anabranch route apply -f {quoted(str(file))} --reason {quoted(reason)}{repeated_service(service)}"
+    policy = stragglers, timeout, at_once
+    command = f"anabranch route apply -f {quoted(str(file))} --reason {quoted(reason)}"
+    command += repeated_policy(*policy) + repeated_service(service)
     check_flags(command, execute, plan)
     table = routes_file.load(file)
-    request = {"table": routes_file.table_fields(table), "reason": reason}
+    request = {"table": routes_file.table_fields(table), "reason": reason, **policy_fields(*policy)}
     client = service_of(ctx, service)
 
     async def planned() -> ServicePlan:
@@ -77,18 +95,23 @@ def rollback(
         ),
     ],
     reason: ReasonOption,
+    stragglers: StragglersOption = Stragglers.CANCEL,
+    timeout: TimeoutOption = DEADLINE_MS // 1000,
+    at_once: AtOnceOption = False,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Publish the table of an earlier version again, as the next version; shows what `route apply` shows."""
-    command = f"anabranch route rollback {number} --reason {quoted(reason)}{repeated_service(service)}"
+    policy = stragglers, timeout, at_once
+    command = f"anabranch route rollback {number} --reason {quoted(reason)}"
+    command += repeated_policy(*policy) + repeated_service(service)
     check_flags(command, execute, plan)
     client = service_of(ctx, service)
 
     async def planned() -> ServicePlan:
-        request = {"version": number, "reason": reason}
+        request = {"version": number, "reason": reason, **policy_fields(*policy)}
         return await _planned(client, "rollback", request, lambda: _table(client, number))
 
     run(_change(client, command, planned, execute, plan, output))

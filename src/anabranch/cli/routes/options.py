@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anabranch.cli.hints import quoted
 from anabranch.cli.service_address import address_of, token_of
 from anabranch.errors import InvalidFieldError
+from anabranch.routes.switch import DEADLINE_MS, Stragglers
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
@@ -27,6 +28,36 @@ ServiceOption = Annotated[
 ReasonOption = Annotated[
     str, typer.Option("--reason", help="Why, for those who look at the versions.", show_default=False)
 ]
+
+
+StragglersOption = Annotated[
+    Stragglers,
+    typer.Option(
+        "--stragglers",
+        help="Of a client that has not paused in time: `cancel` leaves all where they are, `leave` only producers.",
+    ),
+]
+TimeoutOption = Annotated[
+    int, typer.Option("--timeout", metavar="SECONDS", min=1, max=3600, help="How long clients may be moved for.")
+]
+AtOnceOption = Annotated[
+    bool,
+    typer.Option(
+        "--at-once", help="Coordinate nothing: each client goes over as it hears of it, and no position is moved."
+    ),
+]
+
+
+def policy_fields(stragglers: Stragglers, timeout_s: int, at_once: bool) -> dict[str, Any]:
+    """How clients are moved, as the service takes it."""
+    return {"stragglers": stragglers.value, "timeout_s": timeout_s, "at_once": at_once}
+
+
+def repeated_policy(stragglers: Stragglers, timeout_s: int, at_once: bool) -> str:
+    """What was typed of it, to be repeated in a command."""
+    words = "" if stragglers is Stragglers.CANCEL else f" --stragglers {stragglers.value}"
+    words += "" if timeout_s * 1000 == DEADLINE_MS else f" --timeout {timeout_s}"
+    return words + (" --at-once" if at_once else "")
 
 
 def service_of(ctx: typer.Context, flag: str | None) -> ServiceClient:

@@ -29,10 +29,16 @@ def plan(before: RouteTable, after: RouteTable, document: Mapping[str, Any]) -> 
     moved, staying = len(impact["moves"]), impact["staying"]
     who = "1 registered client changes" if moved == 1 else f"{count(moved)} registered clients change"
     parts.append(Text(f"{who}, {count(staying)} {'stays' if staying == 1 else 'stay'} as they are"))
+    parts += [Text(_switched(one)) for one in document["switch"]]
     if reasons := [*document["reasons"], *impact["reasons"]]:
         parts.append(findings(_reason(one) for one in reasons))
     parts.append(Text(f"version {document['base']} -> {document['base'] + 1}; plan {document['hash']}"))
     return Group(*parts)
+
+
+def _switched(one: Mapping[str, Any]) -> str:
+    who = "1 client is" if one["clients"] == 1 else f"{count(one['clients'])} clients are"
+    return f"{who} moved while they run: {one['before']} -> {one['after']}, by the map of link {one['link']}"
 
 
 def done(report: Mapping[str, Any]) -> RenderableType:

@@ -1,0 +1,58 @@
+"""Switches as tables of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.render import grid
+from anabranch.cli.words import count, duration, printable
+
+_STYLES = {"done": "green", "cancelled": "bold red"}
+
+
+def switches(found: Sequence[Mapping[str, Any]], now_ms: int) -> RenderableType:
+    """One line a switch; below, why those that were given up were."""
+    if not found:
+        return Text("no client was moved yet")
+    table = grid("SWITCH", "BEGAN", "STATE", "VERSION", "CLIENTS", "PAUSED", right=("VERSION", "CLIENTS", "PAUSED"))
+    table.columns[0].no_wrap = True
+    for one in found:
+        table.add_row(
+            Text(one["id"]),
+            f"{duration(max(0, now_ms - one['began_ms']) // 1000)} ago",
+            Text(one["state"], style=_STYLES.get(one["state"], "yellow")),
+            str(one["version"]),
+            count(one["clients"]),
+            count(one["paused"]),
+        )
+    whys = [Text(f"{one['id'][:8]}: {printable(one['why'])}", style="dim") for one in found if one["why"]]
+    return Group(table, *whys)
+
+
+def switch(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
+    """A switch and its clients: those that have not paused first."""
+    one = answer["switch"]
+    parts: list[RenderableType] = [switches([one], now_ms)]
+    parts.append(Text(f"by {printable(one['author'])}: {printable(one['reason'])}"))
+    parts += [Text(f"{before} -> {after} by the map of link {link}") for before, after, link in answer["links"]]
+    if answer["clients"]:
+        table = grid(
+            "CLIENT", "GROUP", "FROM", "TO", "PAUSED", "POSITIONS", "IN DOUBT", right=("POSITIONS", "IN DOUBT")
+        )
+        for client in sorted(answer["clients"], key=lambda client: bool(client["paused"])):
+            doubt = sum(client["uncertain"].values())
+            table.add_row(
+                Text(printable(client["words"])),
+                Text(printable(client["group"]) or "-"),
+                Text(client["before"]),
+                Text(client["after"]),
+                Text("left behind", style="yellow") if client["left"] else "yes" if client["paused"] else "not yet",
+                count(len(client["positions"])),
+                Text(count(doubt), style="bold red" if doubt else ""),
+            )
+        parts.append(table)
+    return Group(*parts)
