@@ -4,6 +4,8 @@ import { Redirect, Route, Switch, useLocation } from "wouter";
 import { ProblemError } from "./api/problem";
 import { meQuery } from "./api/queries";
 import { Accounts } from "./pages/access/Accounts";
+import { Applications } from "./pages/applications/Applications";
+import { ClientPage } from "./pages/applications/ClientPage";
 import { Audit } from "./pages/Audit";
 import { Checkpoints } from "./pages/checkpoints/Checkpoints";
 import { Clusters } from "./pages/Clusters";
@@ -16,6 +18,8 @@ import { NotThere } from "./pages/NotThere";
 import { OperationPage } from "./pages/OperationPage";
 import { Operations } from "./pages/Operations";
 import { PlanPage } from "./pages/PlanPage";
+import { Routes } from "./pages/routes/Routes";
+import { VersionPage } from "./pages/routes/VersionPage";
 import { SignIn } from "./pages/SignIn";
 import { Boundary } from "./parts/Boundary";
 import { ProblemNotice } from "./parts/ProblemNotice";
@@ -74,6 +78,10 @@ function Pages() {
         {({ target, link, tab }) => <LinkPage key={`${target} ${link}`} target={target} link={link} tab={tab ?? "lanes"} />}
       </Route>
       <Route path="/clusters" component={Clusters} />
+      <Route path="/routes/versions/:version">{({ version }) => <VersionPage key={version} version={version} />}</Route>
+      <Route path="/routes/:tab?">{({ tab }) => <Routes key={tab} tab={tab ?? ""} />}</Route>
+      <Route path="/applications" component={Applications} />
+      <Route path="/applications/:id">{({ id }) => <ClientPage key={id} id={id} />}</Route>
       <Route path="/checkpoints/:tab?">{({ tab }) => <Checkpoints key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/mirrormaker/:tab?">{({ tab }) => <MirrorMaker key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/operations" component={Operations} />

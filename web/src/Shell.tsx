@@ -12,6 +12,8 @@ import { setTheme, useTheme, type Theme } from "./session/theme";
 const PAGES = [
   ["/", "Links"],
   ["/clusters", "Clusters"],
+  ["/routes", "Routes"],
+  ["/applications", "Applications"],
   ["/checkpoints", "Checkpoints"],
   ["/mirrormaker", "MirrorMaker 2"],
   ["/operations", "Operations"],

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import axe from "@axe-core/playwright";
 import { dialog, PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { fillRoutes } from "./support/routes.mjs";
 import { startStand } from "./support/stand.mjs";
 
 const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
@@ -14,6 +15,7 @@ before(async () => {
   [stand, browser] = await Promise.all([startStand(), startBrowser()]);
   await stand.apply("links/set", { target: "new", link: "old-new", rate_limit: "7MB/s" });
   const [operation] = (await stand.ask("GET", "operations")).body;
+  await fillRoutes(stand);
   pages.operation = `/operations/${operation.id}`;
   const plan = await stand.plan("groups/sync", { target: "new", link: "old-new" });
   pages.plan = `/plans/${plan.id}`;
@@ -98,6 +100,14 @@ const DIALOGS = {
     await page.getByRole("option", { name: "new", exact: true }).first().waitFor({ state: "attached" });
     await page.getByRole("button", { name: "Plan the rewrite" }).click();
     await dialog(page).getByText("unmodified restart").first().waitFor();
+  },
+  "a change of the routes": async (page) => {
+    await page.goto(`${stand.url}/routes/versions/1`);
+    await page.getByRole("button", { name: /Go back to it/ }).click();
+    await dialog(page).getByLabel("Reason").fill("a reason that is as long as a reason may be who has much to say of why it is done");
+    await dialog(page).getByLabel("Publish at once").check();
+    await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+    await dialog(page).getByText("What changes in the table").waitFor();
   },
   "a comparison": async (page) => {
     await visit(page, "verification");

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, told, type Schemas } from "./client";
+import { ProblemError } from "./problem";
 
 /** Pairs come as lists from openapi-fetch: this is what they are. */
 const as =
@@ -204,3 +205,95 @@ export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
   queryFn: ({ signal }) => told(client.GET("/api/v1/tokens", { signal })),
 });
+
+/** Null in place of a problem of this kind. */
+const noneAs =
+  (kind: string) =>
+  (error: unknown): null => {
+    if (error instanceof ProblemError && error.problem.type.endsWith(`:${kind}`)) return null;
+    throw error;
+  };
+
+/** The table that applies; null where none was ever published.  The service tells of a new one. */
+export const routesQuery = queryOptions({
+  queryKey: ["routes", "newest"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/routes", { signal })).catch(noneAs("no-version")),
+  refetchInterval: 15_000,
+});
+
+const VERSIONS = 50;
+
+export const routeVersionsQuery = infiniteQueryOptions({
+  queryKey: ["routes", "versions"],
+  queryFn: ({ pageParam, signal }) =>
+    told(
+      client.GET("/api/v1/routes/versions", {
+        params: { query: { limit: VERSIONS, ...(pageParam === null ? {} : { before: pageParam }) } },
+        signal,
+      }),
+    ),
+  initialPageParam: null as number | null,
+  getNextPageParam: (last) => (last.length < VERSIONS ? null : (last[last.length - 1]?.version ?? null)),
+  placeholderData: keepPreviousData,
+});
+
+/** A version never changes; there is none before the first one, which an empty table stands for. */
+export const routeVersionQuery = (version: number) =>
+  queryOptions({
+    queryKey: ["routes", "version", version],
+    queryFn: ({ signal }) =>
+      version === 0
+        ? null
+        : told(client.GET("/api/v1/routes/versions/{version}", { params: { path: { version } }, signal })),
+    staleTime: Infinity,
+  });
+
+export type RouteQuestion = Schemas["RouteQuestion"];
+
+export const explainQuery = (question: RouteQuestion) =>
+  queryOptions({
+    queryKey: ["routes", "explain", question],
+    queryFn: ({ signal }) =>
+      told(client.POST("/api/v1/routes/explain", { body: question, signal })).then(as<Schemas["ExplainedAnswer"]>()),
+  });
+
+export interface ClientsAsked {
+  code: string;
+  group: string;
+  cluster: string;
+  application: string;
+  role: Schemas["ClientRole"] | "";
+  behind: boolean;
+  offset: number;
+}
+
+export const CLIENTS = 100;
+
+export const clientsQuery = ({ role, behind, offset, ...names }: ClientsAsked) =>
+  queryOptions({
+    queryKey: ["clients", "page", role, behind, offset, names],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/clients", {
+          params: {
+            query: {
+              ...Object.fromEntries(Object.entries(names).filter(([, name]) => name !== "")),
+              ...(role === "" ? {} : { role }),
+              ...(behind ? { behind } : {}),
+              offset,
+              limit: CLIENTS,
+            },
+          },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  });
+
+export const clientQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["clients", "one", id],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/clients/{client_id}", { params: { path: { client_id: id } }, signal })),
+    refetchInterval: 5_000,
+  });

@@ -1203,6 +1203,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/switches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Switches
+         * @description Switches, the newest first.
+         */
+        get: operations["switches_api_v1_switches_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/switches/{switch_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Switch
+         * @description One switch, with its clients.
+         */
+        get: operations["switch_api_v1_switches__switch_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/switches/{switch_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel
+         * @description Give a switch up, as long as its table is not published: every client stays where it is.
+         */
+        post: operations["cancel_api_v1_switches__switch_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1597,9 +1657,25 @@ export interface components {
          * @description A whole route table, with the fields of a routes file, and why it is published.
          */
         ApplyRequest: {
+            /**
+             * At Once
+             * @default false
+             */
+            at_once: boolean;
             /** Reason */
             reason: string;
+            /**
+             * Stragglers
+             * @default cancel
+             * @enum {string}
+             */
+            stragglers: "cancel" | "leave";
             table: components["schemas"]["RoutesShape"];
+            /**
+             * Timeout S
+             * @default 60
+             */
+            timeout_s: number;
         };
         /**
          * Approval
@@ -2140,6 +2216,20 @@ export interface components {
              * @default null
              */
             target_alias: string | null;
+        };
+        /**
+         * GivenUp
+         * @description Why a switch is given up.
+         */
+        GivenUp: {
+            /** Reason */
+            reason: string;
+        };
+        GoAnswer: {
+            starts: {
+                [key: string]: number;
+            };
+            switch: string;
         };
         Group: {
             commits: {
@@ -3214,6 +3304,7 @@ export interface components {
             topics: string[];
         };
         RegistrationAnswer: {
+            go: components["schemas"]["GoAnswer"] | null;
             hold: string | null;
             id: string;
             lease_ms: number;
@@ -3377,8 +3468,24 @@ export interface components {
          * @description A version whose table is published again, and why.
          */
         RollbackRequest: {
+            /**
+             * At Once
+             * @default false
+             */
+            at_once: boolean;
             /** Reason */
             reason: string;
+            /**
+             * Stragglers
+             * @default cancel
+             * @enum {string}
+             */
+            stragglers: "cancel" | "leave";
+            /**
+             * Timeout S
+             * @default 60
+             */
+            timeout_s: number;
             /** Version */
             version: number;
         };
@@ -3463,9 +3570,11 @@ export interface components {
             codes: components["schemas"]["Changed"];
             hash: string;
             impact: components["schemas"]["Impact"];
+            policy: components["schemas"]["SwitchPolicy"];
             reason: string;
             reasons: components["schemas"]["Reason"][];
             rules: components["schemas"]["Changed"];
+            switch: components["schemas"]["SwitchLink"][];
         };
         RoutesPublished: {
             at_ms: number;
@@ -3806,6 +3915,61 @@ export interface components {
             length: number;
             source: number;
             target: number;
+        };
+        /** @enum {string} */
+        Stragglers: "cancel" | "leave";
+        SwitchAnswer: {
+            clients: components["schemas"]["SwitchedClient"][];
+            links: [
+                string,
+                string,
+                string
+            ][];
+            switch: components["schemas"]["SwitchSummary"];
+        };
+        SwitchLink: {
+            after: string;
+            before: string;
+            clients: number;
+            link: string;
+        };
+        SwitchPolicy: {
+            at_once: boolean;
+            stragglers: components["schemas"]["Stragglers"];
+            timeout_ms: number;
+        };
+        SwitchSummary: {
+            author: string;
+            began_ms: number;
+            clients: number;
+            deadline_ms: number;
+            id: string;
+            left: number;
+            paused: number;
+            reason: string;
+            state: string;
+            uncertain: number;
+            version: number;
+            why: string;
+        };
+        SwitchedClient: {
+            after: string;
+            before: string;
+            group: string;
+            id: string;
+            left: boolean;
+            paused: boolean;
+            positions: {
+                [key: string]: number;
+            };
+            role: components["schemas"]["ClientRole"];
+            starts: {
+                [key: string]: number;
+            };
+            uncertain: {
+                [key: string]: number;
+            };
+            words: string;
         };
         /** @enum {string} */
         SymbolicOffset: "earliest" | "latest" | "committed";
@@ -6981,6 +7145,130 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switches_api_v1_switches_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchSummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch_api_v1_switches__switch_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                switch_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_api_v1_switches__switch_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                switch_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GivenUp"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchAnswer"];
+                };
             };
             /** @description Why not */
             "4XX": {

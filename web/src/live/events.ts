@@ -33,6 +33,10 @@ class Stream {
       void this.queries.invalidateQueries({ queryKey: ["plans"] });
     });
     source.addEventListener("process", () => void this.queries.invalidateQueries({ queryKey: ["processes"] }));
+    source.addEventListener("routes", () => {
+      void this.queries.invalidateQueries({ queryKey: ["routes"] });
+      void this.queries.invalidateQueries({ queryKey: ["clients"] });
+    });
     source.addEventListener("audit", () => void this.queries.invalidateQueries({ queryKey: ["audit"] }));
     source.addEventListener("lost", () => {
       void this.queries.invalidateQueries();

@@ -1,11 +1,11 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { client, told, type Schemas } from "../api/client";
 import { Age } from "../parts/Age";
 import { Badge, type Tone } from "../parts/Badge";
 import { Button } from "../parts/Button";
 import { Empty } from "../parts/Empty";
+import { Filter } from "../parts/Filter";
 import { Page } from "../parts/Page";
 import { ProblemNotice } from "../parts/ProblemNotice";
 import type { ShapeName } from "../parts/Shape";
@@ -90,31 +90,6 @@ export function Audit() {
         )}
       </section>
     </Page>
-  );
-}
-
-function Filter({ label, value, change }: { label: string; value: string; change: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  const [given, setGiven] = useState(value);
-  if (given !== value) {
-    // It was changed from outside of this field: what is typed here is not.
-    setGiven(value);
-    if (value !== text.trim()) setText(value);
-  }
-  useEffect(() => {
-    if (text.trim() === value) return undefined;
-    const timer = setTimeout(() => change(text.trim()), 300);
-    return () => clearTimeout(timer);
-  });
-  return (
-    <input
-      className="input"
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-    />
   );
 }
 

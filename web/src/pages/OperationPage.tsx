@@ -45,7 +45,7 @@ export function OperationPage({ id }: { id: string }) {
                       </span>
                     ),
                   ],
-                  ["asked for", <Document key="request" value={found.request} />],
+                  ["asked for", <Document key="request" value={askedFor(found)} />],
                 ]}
               />
             </section>
@@ -55,6 +55,10 @@ export function OperationPage({ id }: { id: string }) {
     </Page>
   );
 }
+
+/** A route table may have thousands of rules: its plan, one click away, shows what of it changed. */
+const askedFor = ({ request }: Schemas["Work"]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(request).filter(([name]) => name !== "table"));
 
 /** The same request, planned again. */
 const Again = ({ work }: { work: Schemas["Work"] }) => (

@@ -48,8 +48,9 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
   });
 
   const leave = () => {
-    void queries.invalidateQueries({ queryKey: ["live"] });
-    void queries.invalidateQueries({ queryKey: ["positions"] });
+    for (const changed of ["live", "positions", "routes", "clients"]) {
+      void queries.invalidateQueries({ queryKey: [changed] });
+    }
     close();
   };
   const submit = (event: FormEvent) => {

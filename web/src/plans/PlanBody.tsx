@@ -8,6 +8,7 @@ import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { Files, RewriteBody } from "./RewriteBody";
+import { RoutesBody } from "./RoutesBody";
 
 /** What a plan would change, as each verb shows it best. */
 export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
@@ -35,6 +36,9 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <BeginBody plan={document as Schemas["CreatePlan"]} />;
     case "groups.undo":
       return <UndoBody plan={document as Schemas["UndoPlan"]} />;
+    case "routes.apply":
+    case "routes.rollback":
+      return <RoutesBody plan={document as Schemas["RoutesPlan"]} request={plan.request} />;
     case "verify.start":
     case "verify.resume":
       return <ComparisonBody plan={document as Schemas["ComparisonPlan"]} />;

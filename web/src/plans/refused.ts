@@ -18,9 +18,15 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
       return found["running"] ? "the link runs: stop it first" : null;
     case "groups.sync":
       return list("groups").some((one) => (one as Row)["step"] === "move") ? null : "no group would move";
+    case "routes.apply":
+    case "routes.rollback":
+      return changesRoutes(found as unknown as Schemas["RoutesPlan"]) ? null : "this table is the one that applies";
     case "groups.baseline":
       return list("baselines").length ? null : "no group is selected";
     default:
       return null;
   }
 }
+
+const changesRoutes = ({ codes, rules, clusters }: Schemas["RoutesPlan"]): boolean =>
+  [codes, rules, clusters].some(({ added, removed, changed }) => added.length + removed.length + changed.length > 0);

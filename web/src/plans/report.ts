@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import { counted, seconds, whole } from "../format/numbers";
+import { counted, either, seconds, whole } from "../format/numbers";
 
 /** How an operation ended, in a sentence; empty where its verb has none of its own. */
 export function reportWords(work: Schemas["Work"]): string {
@@ -45,6 +45,9 @@ export function reportWords(work: Schemas["Work"]): string {
       return `The comparison ${String(report["run"])} runs as process ${String(report["process"])}.`;
     case "verify.stop":
       return report["asked"] ? "The comparison was asked to end." : "No comparison ran.";
+    case "routes.apply":
+    case "routes.rollback":
+      return published(report as unknown as Schemas["RoutesPublished"]);
     case "offsets.rebuild":
       return mapped(report as unknown as Schemas["AlignmentReport"]);
     case "checkpoints.rewrite": {
@@ -59,6 +62,14 @@ export function reportWords(work: Schemas["Work"]): string {
     default:
       return "";
   }
+}
+
+function published(report: Schemas["RoutesPublished"]): string {
+  const groups = Object.keys(report.groups).length;
+  return (
+    `Version ${report.version} of the route table applies. ` +
+    `${counted(report.moved, "client")} ${either(report.moved, "is", "are")} led otherwise, ${counted(groups, "group")} to another cluster.`
+  );
 }
 
 function mapped(report: Schemas["AlignmentReport"]): string {

@@ -50,6 +50,35 @@ const where: FieldSpec = {
   hint: "A topic, or a partition such as orders-3; empty for all that wait for a decision.",
 };
 
+const reason: FieldSpec = {
+  name: "reason",
+  label: "Reason",
+  kind: "text",
+  required: true,
+  hint: "For those who look at the versions.",
+};
+
+/** How applications that run are moved to another cluster. */
+const moving: FieldSpec[] = [
+  {
+    name: "stragglers",
+    label: "Where a client does not pause in time",
+    kind: "choice",
+    initial: "cancel",
+    choices: [
+      ["cancel", "cancel: nothing is published"],
+      ["leave", "leave: go on without it, where it is a producer"],
+    ],
+  },
+  { name: "timeout_s", label: "Time to pause, in seconds", kind: "number", initial: "60", hint: "1 to 3,600." },
+  {
+    name: "at_once",
+    label: "Publish at once",
+    kind: "check",
+    hint: "Nobody pauses, and no position is moved: groups go on where they have committed on the other cluster.",
+  },
+];
+
 /** What each verb asks for beside the link that it is about. */
 export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "links.set": [
@@ -114,6 +143,8 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "mirrormaker.publish": [
     { name: "source_alias", label: "Alias of the source", kind: "text", hint: "What MirrorMaker 2 would call it; empty for the source's context." },
   ],
+  "routes.apply": [reason, ...moving],
+  "routes.rollback": [reason, ...moving],
   "verify.start": [
     {
       name: "reader",

@@ -4,7 +4,7 @@ import type { Schemas } from "../api/client";
 import { verbsQuery } from "../api/queries";
 
 export type Me = Schemas["Me"];
-export const ROLES = ["viewer", "operator", "approver", "admin"] as const;
+export const ROLES = ["client", "viewer", "operator", "approver", "admin"] as const;
 export type RoleWord = (typeof ROLES)[number];
 
 const Context = createContext<Me | null>(null);

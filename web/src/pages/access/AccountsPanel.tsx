@@ -19,6 +19,7 @@ import { OnMachine } from "./OnMachine";
 type Account = Schemas["Account"];
 
 const MEANING: Record<RoleWord, string> = {
+  client: "an application: asks where its own clients are led",
   viewer: "looks",
   operator: "plans, and does what the same noun undoes",
   approver: "applies every plan",
