@@ -23,6 +23,7 @@ from anabranch.config.contexts import context_fields
 from anabranch.errors import ClusterError, ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.context_probe import ContextProbe
+from anabranch.model.home import expanded
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
 
@@ -221,7 +222,7 @@ def _given(**fields: Any) -> dict[str, Any]:
 
 
 def _absolute(path: str | None) -> str | None:
-    return None if path is None else str(Path.cwd() / Path(path).expanduser())
+    return None if path is None else str(Path.cwd() / expanded(path))
 
 
 def _flat(value: Any, at: str = "") -> list[tuple[str, str]]:

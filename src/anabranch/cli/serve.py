@@ -12,6 +12,7 @@ import platformdirs
 import typer
 
 from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.home import expanded
 
 if TYPE_CHECKING:
     from anabranch.config.serve_file import OidcShape, ServeShape
@@ -147,11 +148,11 @@ def _settings(
 
 
 def _below(base: Path, path: str | None) -> Path | None:
-    return None if path is None else base / Path(path).expanduser()
+    return None if path is None else base / expanded(path)
 
 
 def _located(base: Path, place: str | None) -> str | None:
-    return place if place is None or "://" in place else str(base / Path(place).expanduser())
+    return place if place is None or "://" in place else str(base / expanded(place))
 
 
 def _oidc(shape: OidcShape, base: Path) -> OidcSettings:

@@ -7,12 +7,12 @@ import os
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import typer
 
 from anabranch.cli.located import contexts
 from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.model.home import expanded
 
 SERVICE_FLAG = "--service"
 SERVICE_ENV = "ANABRANCH_SERVICE"
@@ -92,7 +92,7 @@ def token_of(environ: Mapping[str, str]) -> str:
     if not token and (file := environ.get(TOKEN_FILE_ENV)):
         where = file
         try:
-            token = Path(file).expanduser().read_text(encoding="utf-8")
+            token = expanded(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
             raise NoServiceTokenError(f"cannot read {file}, which {TOKEN_FILE_ENV} names: {reason}") from None

@@ -26,6 +26,7 @@ from anabranch.model.cluster import (
     parse_mechanism,
     parse_protocol,
 )
+from anabranch.model.home import expanded
 from anabranch.model.secrets import SecretKind, SecretRef
 
 T = TypeVar("T")
@@ -175,7 +176,7 @@ def _reference(shape: TlsShape | SaslShape, name: str, where: str, base: Path | 
 def _path(text: str | None, base: Path | None) -> str | None:
     if not text:
         return None
-    return text if base is None else str(base.resolve() / Path(text).expanduser())
+    return text if base is None else str(base.resolve() / expanded(text))
 
 
 def read_context(name: str, fields: Mapping[str, Any], place: str) -> ClusterContext:

@@ -18,6 +18,7 @@ from anabranch.config import context_file, yaml_file
 from anabranch.config.context_file import context_fields, read_context
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.home import expanded
 
 __all__ = [
     "ContextExistsError",
@@ -129,7 +130,7 @@ def locate(flag: Path | None, environ: Mapping[str, str], directory: Path) -> Lo
     if flag is not None:
         return Location(flag, CONTEXTS_FLAG)
     if named := environ.get(CONTEXTS_ENV):
-        return Location(Path(named).expanduser(), CONTEXTS_ENV)
+        return Location(expanded(named), CONTEXTS_ENV)
     for above in (directory, *directory.parents):
         for name in _PROJECT_FILES:
             if (above / name).is_file():

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from anabranch.config.yaml_file import FileShape, check, read, replace_file
 from anabranch.errors import InvalidFieldError
+from anabranch.model.home import expanded
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 
@@ -70,4 +71,4 @@ def start_of(text: str) -> StartPosition:
     """A start position as any command takes it, ``@FILE`` among them; raises ``ConfigError``."""
     if not text.startswith(FILE):
         return StartPosition.parse(text)
-    return StartPosition(StartKind.OFFSETS, offsets=load(Path(text.removeprefix(FILE)).expanduser()))
+    return StartPosition(StartKind.OFFSETS, offsets=load(expanded(text.removeprefix(FILE))))

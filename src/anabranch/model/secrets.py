@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import NoReturn
 
 from anabranch.errors import ConfigError
+from anabranch.model.home import expanded
 
 MASK = "********"
 
@@ -86,7 +86,7 @@ class SecretRef:
                 raise MissingSecretError(str(self), "the environment variable is not set")
         else:
             try:
-                value = Path(self.name).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+                value = expanded(self.name).read_text(encoding="utf-8").rstrip("\r\n")
             except (OSError, UnicodeDecodeError) as error:
                 reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
                 raise MissingSecretError(str(self), f"cannot read the file: {reason}") from error

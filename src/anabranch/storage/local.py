@@ -14,6 +14,7 @@ from typing import IO
 
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.checkpoints.ports import FileEntry
+from anabranch.model.home import expanded
 from anabranch.storage import paths
 from anabranch.storage.errors import InUseError, OutsidePathError, StorageError
 from anabranch.storage.files import CHUNK, StoredFiles
@@ -32,7 +33,7 @@ class LocalFiles(StoredFiles):
 
     def __init__(self, place: str, path: str) -> None:
         super().__init__(place)
-        self._base = Path(os.path.abspath(Path(path).expanduser()))
+        self._base = Path(os.path.abspath(expanded(path)))
         self._real: str | None = None
         """The root without symbolic links, once it is there."""
 

@@ -17,6 +17,7 @@ from anabranch.config import maps_file, offsets_file
 from anabranch.config.contexts import Contexts
 from anabranch.errors import ConfigError, InvalidFieldError, RefusedError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.home import expanded
 from anabranch.operations.checkpoints.translation_source import (
     ByLinks,
     ByMaps,
@@ -243,11 +244,11 @@ def _way(ctx: typer.Context, flags: RouteFlags) -> ByLinks | ByMaps | ByOffsets 
     if flags.link:
         return ByLinks(tuple(_link(ctx, one, flags.target) for one in dict.fromkeys(flags.link)))
     if flags.maps:
-        path = flags.maps.expanduser()
+        path = expanded(flags.maps)
         source, there = maps_file.contexts_of(path)
         return ByMaps(str(path), maps_file.load(path), _named(ctx, flags.target, there), _known(found, source))
     if flags.offsets:
-        path = flags.offsets.expanduser()
+        path = expanded(flags.offsets)
         of, offsets = offsets_file.cluster_of(path), offsets_file.load(path)
         cluster = _named(ctx, flags.target, of)
         if of is not None and of != cluster.name:
