@@ -77,16 +77,17 @@ def _of_size(cluster: Any, size: int, turns: int, plain: Mapping[str, Any], code
         lambda _: _written(confluent_kafka.Producer(dict(plain)), topic, count, size),
         lambda _: _written(sdk.Producer(dict(code)), topic, count, size),
     )
-    reads = [
-        _compared(
-            f"{how} {size} bytes",
-            turns,
-            lambda turn, read=read: read(confluent_kafka.Consumer({**plain, **_group(f"plain-{turn}")}), topic, count),
-            lambda turn, read=read: read(sdk.Consumer({**code, **_group(f"sdk-{turn}")}), topic, count),
-        )
-        for how, read in (("poll", _polled), ("consume", _consumed))
-    ]
-    return [writes, *reads]
+
+    def reads(how: str, read: Callable[[Any, str, int], float]) -> Compared:
+        def plainly(turn: int) -> float:
+            return read(confluent_kafka.Consumer({**plain, **_group(f"plain-{turn}")}), topic, count)
+
+        def ours(turn: int) -> float:
+            return read(sdk.Consumer({**code, **_group(f"sdk-{turn}")}), topic, count)
+
+        return _compared(f"{how} {size} bytes", turns, plainly, ours)
+
+    return [writes, reads("poll", _polled), reads("consume", _consumed)]
 
 
 def _group(name: str) -> dict[str, Any]:

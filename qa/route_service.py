@@ -86,8 +86,8 @@ class RouteProcess:
             self._process = None
 
     def publish(self, table: Mapping[str, Any], reason: str = "a test") -> None:
-        """Have a route table apply, as an operator plans and an approver does it."""
-        body = {"table": {"version": 1, **table}, "reason": reason}
+        """Have a route table apply, as an approver plans and does it; each client goes over as it hears of it."""
+        body = {"table": {"version": 1, **table}, "reason": reason, "at_once": True}
         plan = self.ask("POST", "/routes/apply/plan", body, role="approver")
         assert plan.status == 200, plan.body
         begun = self.ask("POST", f"/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")

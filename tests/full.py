@@ -40,6 +40,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "verify": ("tests/integration/verify",),
     "rebuild": ("tests/integration/rebuild",),
     "spark": ("tests/integration/spark",),
+    "routes": ("tests/integration/sdk",),
     "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),

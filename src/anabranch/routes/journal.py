@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.model.routing import ClientRole
-from anabranch.routes.switch import NamedClient, Ready, Stragglers, Switch, SwitchState
+from anabranch.routes.switch import NamedClient, Ready, Stragglers, Switch, SwitchState, WhenLost
 
 
 def switch_fields(switch: Switch) -> dict[str, Any]:
@@ -29,6 +29,9 @@ def switch_fields(switch: Switch) -> dict[str, Any]:
         "ends": None if switch.ends is None else {name: dict(ends) for name, ends in switch.ends.items()},
         "starts": {client_id: dict(starts) for client_id, starts in switch.starts.items()},
         "why": switch.why,
+        "when_lost": switch.when_lost.value,
+        "lost": list(switch.lost),
+        "doubts": list(switch.doubts),
     }
 
 
@@ -49,6 +52,9 @@ def switch_of(fields: Mapping[str, Any]) -> Switch:
         fields["ends"],
         fields["starts"],
         fields["why"],
+        WhenLost(fields["when_lost"]),
+        tuple(fields["lost"]),
+        tuple(fields["doubts"]),
     )
 
 

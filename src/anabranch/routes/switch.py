@@ -57,6 +57,17 @@ class Stragglers(StrEnum):
     LEAVE = "leave"
 
 
+class WhenLost(StrEnum):
+    """What becomes of a switch when the cluster that clients leave does not answer.
+
+    ``WAIT`` waits for it until the switch is given up.  ``GO`` goes on without it: by what clients hand over, and by
+    what was copied; what is in doubt then is told.
+    """
+
+    WAIT = "wait"
+    GO = "go"
+
+
 DEADLINE_MS = 60_000
 """How long a switch may take, unless another time is given, before it is given up."""
 
@@ -69,6 +80,7 @@ class SwitchPolicy:
     """
 
     stragglers: Stragglers = Stragglers.CANCEL
+    when_lost: WhenLost = WhenLost.WAIT
     timeout_ms: int = DEADLINE_MS
     at_once: bool = False
 
@@ -111,7 +123,8 @@ class Switch:
     ``gathered`` is False until every instance has said whom it knows.  ``links`` copy from one cluster to the other.
     ``ends`` are what has to be copied of each cluster, pinned when all had paused; None before.  ``left`` are the
     clients that were left behind, ``starts`` where each client begins on its new cluster in partitions of which its
-    group has committed nothing.
+    group has committed nothing.  ``lost`` are clusters without which it goes on, ``doubts`` what is not known because
+    of that, in words.
     """
 
     id: str
@@ -128,6 +141,9 @@ class Switch:
     ends: Mapping[str, Mapping[str, int]] | None = field(default=None, hash=False)
     starts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
     why: str = ""
+    when_lost: WhenLost = WhenLost.WAIT
+    lost: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def groups(self) -> Mapping[str, Pair]:

@@ -3,6 +3,7 @@
 Invariants
     A1  the event loop never waits for a switch, a broker or the route service: what may wait runs in the executor.
     A2  of two messages of one task the first is handed over first, on whichever side of a switch.
+    A3  a call that is cancelled while it waits hands nothing over later.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.aio import AIOConsumer as PlainConsumer
 from confluent_kafka.aio import _common
 
+from anabranch.model.clock import monotonic
 from anabranch.sdk.config import split
 from anabranch.sdk.consumer import Consumer
+from anabranch.sdk.errors import SwitchingError
 from anabranch.sdk.producer import Producer
 
 _SERVE_S = 0.1
@@ -99,17 +102,25 @@ class AIOProducer:
             self._loop.call_soon_threadsafe(self._settle, delivered, error, message)
 
         self._open += 1
+        handed = False
         try:
             rest = (value, key, partition, told, timestamp, headers)
-            if self._in_turn.locked() or not self._handed(producer, topic, *rest):
+            handed = not self._in_turn.locked() and self._handed(producer, topic, *rest)
+            if not handed:
                 async with self._in_turn:
-                    await self._hand_over_slowly(producer, topic, *rest)
-        except BaseException:
-            self._open -= 1
+                    handed = await self._hand_over_slowly(producer, topic, *rest)
+        except asyncio.CancelledError:
+            delivered.cancel()
             raise
+        finally:
+            self._open -= not handed  # else by its delivery
+        if handed:
+            self._serve_on(producer)
+        return delivered
+
+    def _serve_on(self, producer: Producer) -> None:
         if self._serving is None or self._serving.done():
             self._serving = self._loop.create_task(self._serve(producer))
-        return delivered
 
     async def poll(self, timeout: float = 0, *args: Any, **kwargs: Any) -> int:
         """As confluent-kafka's."""
@@ -192,21 +203,41 @@ class AIOProducer:
         except BufferError:
             return False
 
-    async def _hand_over_slowly(self, producer: Producer, topic: str, *rest: Any) -> None:
+    async def _hand_over_slowly(self, producer: Producer, topic: str, *rest: Any) -> bool:
+        """Hand over in the executor, a short wait at a time: one that is cancelled ends with the wait that it is in.
+
+        Raises CancelledError only where nothing was handed over; else its message is on its way, as it is told.
+        """
         value, key, partition, told, timestamp, headers = rest
+        until = monotonic() + producer.block_s
 
         def hand_over() -> bool:
             try:
-                producer.produce(topic, value, key, partition, told, None, timestamp, headers)
+                producer.produce_within(_SERVE_S, topic, value, key, partition, told, timestamp, headers)
+            except SwitchingError as error:
+                if monotonic() >= until:
+                    raise SwitchingError(producer.block_s, error.why) from None
+                return False
             except BufferError:
-                if producer.is_switching:
-                    raise
                 producer.poll(_SERVE_S)
                 return False
             return True
 
-        while not await self._in_executor(hand_over):
-            pass
+        while True:
+            step = asyncio.ensure_future(self._in_executor(hand_over))
+            cancelled: asyncio.CancelledError | None = None
+            while not step.done():
+                try:
+                    await asyncio.wait([step])
+                except asyncio.CancelledError as error:
+                    cancelled = error
+            if cancelled is not None:
+                if step.exception() is None and step.result():
+                    self._serve_on(producer)
+                    self._open += 1  # the caller takes it off, since it never hears of this one
+                raise cancelled
+            if step.result():
+                return True
 
     def _settle(self, delivered: asyncio.Future[Any], error: Any, message: Any) -> None:
         self._open -= 1

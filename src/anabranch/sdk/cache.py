@@ -32,7 +32,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRoute:
     """A route of the disk; ``told_ms`` is when the service told it."""
 
     route: Route
@@ -57,7 +57,7 @@ class RouteCache:
         rest = [one for one in self._read(query) if _is_beside(one, query)]
         self._write(self._path(query), {"format": _FORMAT, "answers": [told, *rest][:_KEPT]})
 
-    def find(self, query: RouteQuery) -> Kept | None:
+    def find(self, query: RouteQuery) -> KeptRoute | None:
         """The newest that was told for all of its topics; None where there is none, or it cannot be read."""
         for one in self._read(query):
             with contextlib.suppress(ProtocolError):
@@ -65,7 +65,7 @@ class RouteCache:
                 asked = one.get("asked")
                 if isinstance(asked, list) and _covers(asked, query.topics):
                     names = {topic: route.topics[topic] for topic in query.topics if topic in route.topics}
-                    return Kept(replace(route, topics=names), get(one, "told_ms", int))
+                    return KeptRoute(replace(route, topics=names), get(one, "told_ms", int))
         return None
 
     def _path(self, query: RouteQuery) -> Path:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anabranch.model.home import expanded
 from anabranch.model.routing import Route
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.sdk.errors import SettingError, TwoClustersError, UnknownSettingError
@@ -23,7 +24,7 @@ APPLICATION, PARAMETERS, TOPICS = "route.application", "route.parameters", "rout
 CACHE, CA_FILE, BLOCK_MAX_MS = "route.cache.dir", "route.ca.file", "route.block.max.ms"
 OURS = (CODE, SERVICE, TOKEN_ENV, TOKEN_FILE, APPLICATION, PARAMETERS, TOPICS, CACHE, CA_FILE, BLOCK_MAX_MS)
 _SERVERS = ("bootstrap.servers", "metadata.broker.list")
-_DEFAULT_TOKEN = "ANABRANCH_TOKEN"
+_DEFAULT_TOKEN, _DEFAULT_TOKEN_FILE = "ANABRANCH_TOKEN", "ANABRANCH_TOKEN_FILE"
 _BLOCK_MAX_MS = 60_000
 
 
@@ -57,7 +58,7 @@ def split(config: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
     settings = Settings(
         code,
         _service(config, env),
-        _token(config),
+        _token(config, env),
         _text(config, APPLICATION) or Path(sys.argv[0] or "python").name,
         _cache(config, env),
         _parameters(config),
@@ -109,19 +110,23 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def _token(config: Mapping[str, Any]) -> SecretRef:
+def _token(config: Mapping[str, Any], env: Mapping[str, str]) -> SecretRef:
     variable, file = _text(config, TOKEN_ENV), _text(config, TOKEN_FILE)
     if variable and file:
         raise SettingError(TOKEN_ENV, f"{TOKEN_FILE} is given too", "keep one of them")
-    return SecretRef(SecretKind.FILE, file) if file else SecretRef(SecretKind.ENV, variable or _DEFAULT_TOKEN)
+    if not variable and not file and not env.get(_DEFAULT_TOKEN):
+        file = env.get(_DEFAULT_TOKEN_FILE, "")
+    if file:
+        return SecretRef(SecretKind.FILE, str(expanded(file)))
+    return SecretRef(SecretKind.ENV, variable or _DEFAULT_TOKEN)
 
 
 def _cache(config: Mapping[str, Any], env: Mapping[str, str]) -> Path:
     named = config.get(CACHE, "")
     if named:
-        return Path(named).expanduser()
+        return expanded(named)
     home = env.get("XDG_CACHE_HOME", "")
-    return (Path(home) if os.path.isabs(home) else Path("~/.cache").expanduser()) / "anabranch" / "routes"
+    return (Path(home) if os.path.isabs(home) else expanded("~/.cache")) / "anabranch" / "routes"
 
 
 def _parameters(config: Mapping[str, Any]) -> dict[str, str]:

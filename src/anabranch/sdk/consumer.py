@@ -12,10 +12,10 @@ from typing import Any, Self
 from confluent_kafka import KafkaError, KafkaException
 
 from anabranch.model.clock import monotonic
-from anabranch.sdk.reader import SLICE_S, Left, Reader, Subscribed
+from anabranch.sdk.reader import SLICE_S, Left, RoutedReader, Subscribed
 
 
-class Consumer(Reader):
+class Consumer(RoutedReader):
     """``confluent_kafka.Consumer`` with ``cluster.code`` in place of ``bootstrap.servers``.
 
     ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
@@ -23,6 +23,7 @@ class Consumer(Reader):
 
     def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._late: Exception | None = None
         if type(self).poll is Consumer.poll:
             self.__dict__["poll"] = self._poll  # a call of it is one frame, and not two
 
@@ -31,18 +32,39 @@ class Consumer(Reader):
         return self._poll(-1 if timeout is None else timeout)
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Any]:
-        """As confluent-kafka's."""
+        """As confluent-kafka's; of what is asked to pause it gives out less."""
         until = None if timeout < 0 else monotonic() + timeout
         found: list[Any] = []
-        while True:
-            left = SLICE_S if until is None else min(SLICE_S, max(0.0, until - monotonic()))
-            if self._due and not self._ready(None if until is None else max(0.0, until - monotonic())):
-                return []
-            found = self._inner.consume(num_messages, left)
-            if found or (until is not None and monotonic() >= until):
+        if self._late is not None:
+            late, self._late = self._late, None
+            raise late
+        while len(found) < num_messages:
+            left = None if until is None else max(0.0, until - monotonic())
+            if self._due and (found or not self._ready(left)):
+                break
+            try:
+                found += self._consume(num_messages - len(found), SLICE_S if left is None else min(SLICE_S, left))
+            except Exception as error:
+                if not found:
+                    raise
+                self._late = error  # what was read is given out, and counts as such
+                break
+            if until is not None and monotonic() >= until:
                 break
         self._consumed.records += len(found)
         self._consumed.bytes += sum(map(len, found))
+        return found
+
+    def _consume(self, number: int, timeout: float) -> list[Any]:
+        inner = self._inner
+        if inner is None:
+            return []
+        try:
+            found: list[Any] = inner.consume(number, timeout)
+        except RuntimeError as error:
+            if not self.was_left(error):
+                raise
+            return []
         return found if self._plain else [self._wrapped(one) for one in found]
 
     def subscribe(self, topics: list[str], on_assign: Any = None, on_revoke: Any = None, on_lost: Any = None) -> None:
@@ -135,22 +157,28 @@ class Consumer(Reader):
         """As confluent-kafka's; raises StaleMessageError, StaleOffsetError for what is of before a switch."""
         asynchronous = more.get("async", asynchronous)
         if message is not None and offsets is None:
-            raw = self._current(message)
-            return self._answered(self._inner.commit(message=raw, asynchronous=asynchronous))
+            return self._answered(
+                self._with_current(message, lambda inner, raw: inner.commit(message=raw, asynchronous=asynchronous))
+            )
         if offsets is not None:
             for one in offsets:
                 self._check(one)
             there = [self._to(one) for one in offsets]
             found = self._usable().commit(message=message, offsets=there, asynchronous=asynchronous)
             return self._answered(found)
-        if self._inner is None:
-            raise KafkaException(KafkaError(KafkaError._NO_OFFSET, "a switch is under way: nothing is assigned"))
-        return self._answered(self._inner.commit(asynchronous=asynchronous))
+        inner = self._inner
+        if inner is not None:
+            try:
+                return self._answered(inner.commit(asynchronous=asynchronous))
+            except RuntimeError as error:
+                if not self.was_left(error):
+                    raise
+        raise KafkaException(KafkaError(KafkaError._NO_OFFSET, "a switch is under way: nothing is assigned"))
 
     def store_offsets(self, message: Any = None, offsets: list[Any] | None = None) -> None:
         """As confluent-kafka's; raises what ``commit`` raises."""
         if message is not None and offsets is None:
-            self._inner_of(message).store_offsets(message=self._current(message))
+            self._with_current(message, lambda inner, raw: inner.store_offsets(message=raw))
             return
         for one in offsets or ():
             self._check(one)
@@ -207,13 +235,18 @@ class Consumer(Reader):
         if self._closed:
             return
         inner = self._inner
-        if inner is not None:
-            self._leaves = True
-            inner.close()
-        with self._changed:
-            self._closed, self._inner = True, None
-            self._heed()
-        self._session.close()
+        try:
+            if inner is not None:
+                self._leaves = True
+                inner.close()
+        except RuntimeError as error:
+            if not self.was_left(error):
+                raise
+        finally:  # whatever a callback raises
+            with self._changed:
+                self._closed, self._inner = True, None
+                self._heed()
+            self._session.close()
 
     def __enter__(self) -> Self:
         return self

@@ -89,7 +89,7 @@ class RouteProblemError(RefusedError):
 
 
 @dataclass(eq=False)
-class MalformedAnswerError(ProtocolError):
+class MalformedRouteError(ProtocolError):
     """The service answered something else than a route."""
 
     what: str

@@ -19,11 +19,14 @@ class Led(Protocol):
     def told(self, tell: Callable[[Orders], None]) -> None:
         """Take an order."""
 
-    def prepared(self, switch: str, deadline_ms: int) -> None:
+    def prepared(self, switch: str, deadline_ms: int, lost: bool) -> None:
         """Take the order to pause."""
 
     def tick(self) -> None:
         """Some time has passed."""
+
+    def forked(self) -> None:
+        """This is the child of a fork."""
 
     def figures(self) -> ClientReport:
         """What is reported."""
@@ -41,10 +44,10 @@ class Following:
             one.route_problem = None
             one.told(lambda orders: orders.on_route(route, hold))
 
-    def on_prepare(self, switch: str, deadline_ms: int) -> None:
+    def on_prepare(self, switch: str, deadline_ms: int, lost: bool) -> None:
         """See ``Follower``."""
         if (one := self._client()) is not None:
-            one.prepared(switch, deadline_ms)
+            one.prepared(switch, deadline_ms, lost)
 
     def on_go(self, switch: str, route: Route, starts: Mapping[str, int]) -> None:
         """See ``Follower``."""
@@ -67,6 +70,11 @@ class Following:
         """See ``Follower``."""
         if (one := self._client()) is not None:
             one.tick()
+
+    def on_fork(self) -> None:
+        """See ``Follower``."""
+        if (one := self._client()) is not None:
+            one.forked()
 
     def figures(self) -> ClientReport:
         """See ``Follower``."""

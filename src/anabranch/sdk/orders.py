@@ -40,7 +40,9 @@ class Orders:
     """``route`` is by what the client works, or worked before it paused; ``target`` where it goes on, once known.
 
     ``switch`` is the one that holds it, or empty.  ``starts`` are for partitions in which nothing is committed there.
-    ``told`` is the route that came with a hold: where a client that has been nowhere goes if that is given up.
+    ``told`` is where the service led it last, with ``begins`` there, where that is another place than ``route``: there
+    it goes if the switch that holds it is given up.
+    ``lost`` says that the cluster of ``route`` does not answer: nothing is handed over there.
     """
 
     phase: Phase = Phase.HELD
@@ -49,6 +51,8 @@ class Orders:
     target: Route | None = None
     told: Route | None = None
     starts: Mapping[str, int] = field(default_factory=dict)
+    begins: Mapping[str, int] = field(default_factory=dict)
+    lost: bool = False
 
     @property
     def is_waiting(self) -> bool:
@@ -57,19 +61,21 @@ class Orders:
 
     def on_route(self, route: Route, hold: str) -> None:
         """The route of the service, and the switch that it says is under way for this client."""
-        if hold and hold != self.switch:
-            self.told = route
         if self.phase is Phase.OPEN:
             self._on_route_open(route, hold)
-        elif hold and hold == self.switch:
-            return
-        elif hold:
+        elif hold and hold != self.switch:
             self.on_prepare(hold)
-        else:
+        elif not hold:
             self._decided(route, {})
+        if hold:
+            stays = self.told is not None and goes_on_as(self.told, route)
+            self.told, self.begins = route, self.begins if stays else {}
 
-    def on_prepare(self, switch: str) -> None:
-        """A switch has begun."""
+    def on_prepare(self, switch: str, lost: bool = False) -> None:
+        """A switch has begun, or goes on without the cluster where the client is."""
+        self.lost = lost
+        if self.target is not None:
+            self.told, self.begins = self.target, self.starts
         if self.phase is Phase.OPEN:
             self.phase = Phase.PAUSING
         elif self.phase is Phase.GOING:
@@ -85,16 +91,24 @@ class Orders:
             self._decided(route, starts)
 
     def on_cancel(self, switch: str) -> None:
-        """A switch has been given up: the client goes on where it is."""
-        back = self.route or self.told
-        if self.switch == switch and self.phase is not Phase.OPEN and back is not None:
-            self._decided(back, {})
+        """A switch has been given up: the client goes on where it is, or was about to go."""
+        if self.switch != switch or self.phase is Phase.OPEN:
+            return
+        if self.told is not None:
+            self._decided(self.told, self.begins)
+        elif self.route is not None:
+            self._decided(self.route, {})
 
     def paused(self) -> str:
         """The client has paused and handed over; the switch that wants to hear of it, or empty."""
         assert self.phase is Phase.PAUSING
         self.phase = Phase.PAUSED if self.target is None else Phase.GOING
         return self.switch
+
+    def left(self) -> None:
+        """The client has left where it was, while it was told that it need not: it connects there again."""
+        assert self.phase is Phase.OPEN
+        self.phase, self.target = Phase.GOING, self.route
 
     def connected(self, to: Route) -> None:
         """The client has connected where it was told to go on when it began to; what was told meanwhile is next."""
@@ -103,7 +117,8 @@ class Orders:
         if self.phase is not Phase.GOING or told_otherwise:
             self.phase = Phase.PAUSING
         else:
-            self.phase, self.target, self.starts = Phase.OPEN, None, {}
+            self._is_open()
+            self.lost = False
 
     def _on_route_open(self, route: Route, hold: str) -> None:
         assert self.route is not None
@@ -120,8 +135,12 @@ class Orders:
         self.switch = ""
         if self.phase is Phase.PAUSING and self.route is not None and goes_on_as(self.route, route):
             self.route = replace(route, topics={**self.route.topics, **route.topics})
-            self.phase, self.target, self.starts = Phase.OPEN, None, {}
+            self._is_open()
             return
         self.target, self.starts = route, starts
         if self.is_waiting:
             self.phase = Phase.GOING
+
+    def _is_open(self) -> None:
+        self.phase, self.target, self.starts = Phase.OPEN, None, {}
+        self.told, self.begins = None, {}

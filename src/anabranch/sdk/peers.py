@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Protocol
 
 
-class Reading(Protocol):
+class ReadingConsumer(Protocol):
     """A consumer."""
 
     def is_reading(self) -> bool:
@@ -20,7 +20,7 @@ class Reading(Protocol):
 _CONSUMERS: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def join(consumer: Reading) -> None:
+def join(consumer: ReadingConsumer) -> None:
     """A consumer has begun; it is held weakly."""
     _CONSUMERS.add(consumer)
 

@@ -12,10 +12,10 @@ from typing import Any, Self
 from anabranch.sdk.peers import consumer_of
 from anabranch.sdk.quick import SHUT
 from anabranch.sdk.reader import named
-from anabranch.sdk.writer import Writer
+from anabranch.sdk.writer import RoutedWriter
 
 
-class Producer(Writer):
+class Producer(RoutedWriter):
     """``confluent_kafka.Producer`` with ``cluster.code`` in place of ``bootstrap.servers``.
 
     ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
@@ -47,7 +47,11 @@ class Producer(Writer):
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1, **more: Any) -> int:
         """As confluent-kafka's; it waits as ``produce`` does."""
-        found: int = self._with_way(topic, lambda inner, there: inner.produce_batch(there, messages, partition, **more))
+
+        def hand_over(inner: Any, there: str) -> int:
+            return int(inner.produce_batch(there, messages, partition, **more))
+
+        found: int = self._with_way(topic, hand_over, self.block_s)
         with self._changed:
             self._detours -= found - 1  # one call handed over so many
         return found
@@ -61,7 +65,10 @@ class Producer(Writer):
         if self.is_switching:
             self._pause_until_acknowledged(timeout)
         inner = self._inner
-        return 0 if inner is None else int(inner.flush(*_given(timeout)))
+        if inner is None:
+            return 0
+        with self._serves():
+            return int(inner.flush(*_given(timeout)))
 
     def purge(self, *args: Any, **kwargs: Any) -> None:
         """As confluent-kafka's."""
@@ -121,15 +128,18 @@ class Producer(Writer):
         """Flush, and be forgotten by the route service."""
         if self._closed:
             return True
+        called_back = self._is_called_back()  # then whoever called back has still to flush
         with self._changed:
             self._closed, self._cell[0], self._waits = True, SHUT, True
             self._changed.notify_all()
         self._gate.await_empty(self._settings.block_s)
-        if self._inner is not None:
-            self._inner.flush()
-        self._session.close()
+        try:
+            if self._inner is not None and not called_back:
+                self._inner.flush()
+        finally:  # whatever a callback raises
+            self._session.close()
         with self._changed:
-            self._inner = None
+            self._inner = self._inner if called_back else None
         return True
 
     def __len__(self) -> int:

@@ -14,6 +14,8 @@ from typing import Any
 
 from anabranch.sdk.gate import Gate
 
+SLICE_S = 0.5
+"""The longest that a producer's callbacks are waited for in one go: the way may have been shut meanwhile."""
 Way = tuple[Callable[..., None], Mapping[str, str], Callable[[float], int] | None]
 """How a record is handed over, what each topic is called there, and how callbacks are served; the last may be shut."""
 
@@ -68,7 +70,7 @@ def quick_calls(
 
     def poll(timeout: float = -1) -> int:
         serve = cell[0][2]
-        if serve is None:
+        if serve is None or not 0 <= timeout <= SLICE_S:
             found: int = _alive(client).poll_slowly(timeout)
             return found
         return serve(timeout)
@@ -84,7 +86,13 @@ def quick_poll(
 
     def poll(timeout: float = -1) -> Any:
         nonlocal records, size
-        message = cell[0](slice_s if timeout > slice_s or timeout < 0 else timeout)
+        try:
+            message = cell[0](slice_s if timeout > slice_s or timeout < 0 else timeout)
+        except RuntimeError as error:
+            one = client()
+            if one is None or not one.was_left(error):
+                raise
+            message = None
         if message is None:
             one = client()
             message = None if one is None else one.poll_on(timeout)

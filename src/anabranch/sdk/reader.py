@@ -3,16 +3,21 @@
 Invariants
     U1  it goes on at what the group has committed there; where nothing is, at the start that it was told.
     U2  after a switch that was given up it goes on at the message after the last one that it gave to the application,
-        unless somebody else has committed in that partition meanwhile.
+        unless the group's offset in that partition was moved meanwhile past that, or back.
     U3  a message, or a number, of before a change of cluster is never taken for an offset of the one after it.
-    U4  confluent-kafka's consumer is called in threads of the application alone.
+    U4  confluent-kafka's consumer is called in threads of the application, or while one of them waits; one of a cluster
+        that is lost is given up, and closed by itself.
+    U5  of a cluster that is lost it hands over what it has given out, where commits are automatic, or else what the
+        cluster is known to have committed for it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +51,8 @@ _TRY_S = 30.0
 """How long the old cluster is asked to take commits before a client that no switch waits for goes on without."""
 _MOST_POSITIONS = 20_000
 _CLOSED = "Consumer closed"
+_FORKED = "this consumer is of the process that was forked: make one in each process"
+_CALLBACKS = ("error_cb", "stats_cb", "throttle_cb")
 Place = tuple[str, int]
 
 
@@ -68,7 +75,7 @@ class Left:
     assigned: Sequence[Any] = ()
 
 
-class Reader:
+class RoutedReader:
     """A client that reads where its code's route leads.
 
     ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
@@ -91,8 +98,11 @@ class Reader:
         self._plain = True
         self._cluster = ""
         self._left = Left()
+        self._resumed: dict[Place, int] = {}
         self._subscribed = Subscribed()
         self._started: dict[Place, int] = {}
+        self._committed: dict[Place, int] = {}
+        self._assigned: dict[Place, None] = {}
         self._known = KnownOffsets()
         self._there: Mapping[str, str] = {}
         self._here: Mapping[str, str] = {}
@@ -104,7 +114,9 @@ class Reader:
         self._counts = Counts()
         self._measures = False
         self._gave: object = None
-        self._closed = False
+        self._closed, self._end = False, _CLOSED
+        self._acting, self._calls_back = threading.RLock(), list[object]()
+        self._connecting = self._rejoins = False
         self.route_problem: RouteProblemError | None = None
         query = RouteQuery(
             self._settings.code,
@@ -155,8 +167,20 @@ class Reader:
         return None
 
     def _read(self, timeout: float) -> Any:
-        message = self._inner.poll(timeout)
+        inner = self._inner
+        if inner is None:
+            return None
+        try:
+            message = inner.poll(timeout)
+        except RuntimeError as error:
+            if not self.was_left(error):
+                raise
+            return None
         return message if message is None or self._plain else self._wrapped(message)
+
+    def was_left(self, error: RuntimeError) -> bool:
+        """Whether a call failed since another thread has left the cluster with the client meanwhile."""
+        return not self._closed and error.args == (_CLOSED,)
 
     def _wrapped(self, raw: Any) -> RoutedMessage:
         topic = raw.topic()
@@ -164,16 +188,17 @@ class Reader:
             self._known.delivered((topic, raw.partition()), raw.offset())
         return RoutedMessage(raw, self._era, self._here.get(topic, topic))
 
-    def _current(self, message: Any) -> Any:
-        """The client's own message of one that was given out here; raises StaleMessageError."""
+    def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
+        """Act on the client and its own message of one that was given out here; raises StaleMessageError."""
         era = message.era if isinstance(message, RoutedMessage) else 1
-        if self._inner is not None and era == self._era:
-            return message.raw if isinstance(message, RoutedMessage) else message
+        inner = self._inner
+        if inner is not None and era == self._era:
+            try:
+                return act(inner, message.raw if isinstance(message, RoutedMessage) else message)
+            except RuntimeError as error:
+                if not self.was_left(error):
+                    raise
         raise StaleMessageError(str(message.topic()), message.partition(), message.offset(), self._goes_to())
-
-    def _inner_of(self, message: Any) -> Any:
-        self._current(message)
-        return self._inner
 
     def _check(self, one: Any) -> None:
         """Raise StaleOffsetError for a number that may be of before a change of cluster."""
@@ -184,7 +209,7 @@ class Reader:
             raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
 
     def _goes_to(self) -> str:
-        target = self._orders.target or self._orders.route
+        target = self._orders.target or self._orders.told or self._orders.route
         return "?" if target is None else target.cluster
 
     def _to(self, one: Any) -> Any:
@@ -203,6 +228,7 @@ class Reader:
         return self._from(found)
 
     def _answered(self, found: Any) -> Any:
+        self.noted(found)
         return found if found is None else self._from(found)
 
     # -- the route -------------------------------------------------------------------------------------
@@ -212,21 +238,17 @@ class Reader:
         known = self._session.query
         if self._is_registered and known.topics == topics:
             return
-        standing = self._session.register(replace(known, topics=topics))
+        route = self._session.register(replace(known, topics=topics)).route
         self._is_registered = True
-        route = standing.route
         if not route.may_read:
             raise MayNotError("read", route.code, route.cluster, route.rule)
-        with self._changed:
-            self._orders.on_route(route, standing.hold)
-            self._heed()
         self._session.follow()
 
     def _heed(self) -> None:
         """Have the next call look at the orders; under the lock."""
         if self._orders.phase is Phase.OPEN and self._orders.route is not None:
             self._name(self._orders.route)
-        self._due = self._closed or self._measures or self._orders.phase is not Phase.OPEN
+        self._due = self._closed or self._measures or self._rejoins or self._orders.phase is not Phase.OPEN
         inner = self._inner
         self._cell[0] = _nothing if self._due or inner is None else inner.poll if self._plain else self._read
         self._changed.notify_all()
@@ -237,8 +259,9 @@ class Reader:
 
     def _usable(self, timeout: float = -1) -> Any:
         """The client, where there is one by then; raises SwitchingError."""
-        if self._inner is not None and (self._leaves or not self._due):
-            return self._inner
+        inner = self._inner
+        if inner is not None and (self._leaves or self._calls_back or not self._due):
+            return inner
         if not self._is_registered and not self._closed:
             self._ask_for(())
         block_s = self._settings.block_s
@@ -247,7 +270,12 @@ class Reader:
         return self._inner
 
     def _ready(self, timeout: float | None) -> bool:
-        """Do what is ordered, in the application's thread; whether there is a client that reads by then."""
+        """Do what is ordered, in the application's thread; whether there is a client that reads by then.
+
+        Not in a callback, in the middle of a call of the client that would be left.
+        """
+        if self._leaves or self._calls_back:
+            return False
         until = None if timeout is None or timeout < 0 else monotonic() + timeout
         if not self._is_registered and not self._closed:
             self._ask_for(())
@@ -255,20 +283,34 @@ class Reader:
         while True:
             with self._changed:
                 if self._closed:
-                    raise RuntimeError(_CLOSED)
+                    raise RuntimeError(self._end)
                 phase = self._orders.phase
                 if phase in (Phase.HELD, Phase.PAUSED):
                     left = None if until is None else max(0.0, until - monotonic())
                     if not self._changed.wait(SLICE_S if left is None else min(left, SLICE_S)) and left == 0.0:
                         return False
                     continue
-            if phase is Phase.OPEN:
-                self._measure()
-                return True
-            if phase is Phase.GOING:
-                self._connect()
-            elif not self._leave(gives_up=monotonic() > tries_until) and until is not None and monotonic() >= until:
+            with self._acting:  # of two threads that read one does it
+                if self._orders.phase is not phase or self._closed:
+                    continue
+                if phase is Phase.OPEN:
+                    self._open()
+                    return True
+                if phase is Phase.GOING:
+                    self._connect()
+                    continue
+                left = self._leave(gives_up=monotonic() > tries_until)
+            if not left and until is not None and monotonic() >= until:
                 return False
+
+    def _open(self) -> None:
+        """What is due of a client that may go on."""
+        if self._rejoins:
+            self._rejoins = False
+            self._inner.unsubscribe()
+            self._subscribe(self._inner)
+        with contextlib.suppress(KafkaException):  # of partitions that are just being taken away
+            self._measure()
 
     def _measure(self) -> None:
         """Positions and lag, as the client knows them without asking anybody."""
@@ -278,7 +320,7 @@ class Reader:
         if self._inner is None:
             return
         positions, lag = {}, 0
-        for one in self._inner.position(self._inner.assignment()):
+        for one in self._inner.position(self._parts()):
             if one.offset >= 0:
                 positions[f"{one.topic}-{one.partition}"] = one.offset
                 marks = self._inner.get_watermark_offsets(one, cached=True)
@@ -295,10 +337,15 @@ class Reader:
         not committed is read again.
         """
         inner = self._inner
-        left = Left(self._cluster)
-        if inner is not None:
+        left = self._left if inner is None and self._left.cluster == self._cluster else Left(self._cluster)
+        if inner is not None and self._orders.lost:
+            left, self._inner = self._stand_alone(inner), None
+            self._assigned.clear()
+            # It would wait for the cluster until the group's session is over.
+            threading.Thread(target=inner.close, name="anabranch-lost", daemon=True).start()
+        elif inner is not None:
             try:
-                left = self._stand(inner)
+                left = self._stood(inner)
             except KafkaException as error:
                 with self._changed:
                     self._counts.failed(str(error))
@@ -306,7 +353,10 @@ class Reader:
                 if kept:
                     return False
                 LOG.warning("cluster %s takes no commit: %s; what it has not is read again", self._cluster, error)
-            self._leaves = True
+            with self._changed:
+                if self._orders.phase is not Phase.PAUSING:
+                    return True  # it need not leave any more
+            self._left, self._leaves = left, True
             try:
                 inner.close()
             finally:
@@ -316,16 +366,20 @@ class Reader:
             if self._orders.phase is Phase.PAUSING:
                 switch = self._orders.paused()
                 if switch:
-                    self._hand(switch)
+                    self._hand(switch, self._cluster)
+            elif self._orders.phase is Phase.OPEN:
+                self._orders.left()
             self._heed()
         return True
 
-    def _hand(self, switch: str) -> None:
-        self._session.ready(switch, {f"{topic}-{part}": at for (topic, part), at in self._left.positions.items()}, {})
+    def _hand(self, switch: str, cluster: str) -> None:
+        """Answer a switch; its positions are those on the cluster that it leaves, or none."""
+        positions = self._left.positions if self._left.cluster == cluster else {}
+        self._session.ready(switch, {f"{topic}-{part}": at for (topic, part), at in positions.items()}, {})
 
     def _stand(self, inner: Any) -> Left:
         """Where it stands, once all that was to be committed is: the broker takes commits in their order."""
-        assigned = inner.assignment()
+        assigned = self._parts()
         if self._auto_commits:
             try:
                 for one in inner.commit(asynchronous=False):
@@ -347,20 +401,124 @@ class Reader:
                 positions[one.topic, one.partition] = at
         return Left(self._cluster, positions, committed, assigned)
 
+    def _stood(self, inner: Any) -> Left:
+        """Where it stands, waited for no longer than the cluster is thought to be there.
+
+        confluent-kafka answers nothing until the group's session is over where it is not.  Raises KafkaException.
+        """
+        done: queue.Queue[Left | KafkaException] = queue.Queue()
+
+        def stand() -> None:
+            try:
+                done.put(self._stand(inner))
+            except KafkaException as error:
+                done.put(error)
+
+        threading.Thread(target=stand, name="anabranch-commit", daemon=True).start()
+        while True:
+            with contextlib.suppress(queue.Empty):
+                found = done.get(timeout=SLICE_S)
+                if isinstance(found, KafkaException):
+                    raise found
+                return found
+            if self._orders.lost:
+                raise KafkaException(KafkaError(KafkaError._WAIT_COORD, "the cluster does not answer"))
+
+    def _stand_alone(self, inner: Any) -> Left:
+        """Where it stands as far as is known without the cluster (U5)."""
+        assigned = self._parts()
+        if not self._auto_commits:
+            ours = {_of(one) for one in assigned}
+            return Left(self._cluster, {place: at for place, at in self._committed.items() if place in ours})
+        return Left(self._cluster, {_of(one): one.offset for one in inner.position(assigned) if one.offset >= 0})
+
+    def _parts(self) -> list[Any]:
+        """The partitions that it has, by the names there, as was last told.
+
+        The client itself is not asked: where its cluster does not answer it stops the whole process until the group's
+        session is over.
+        """
+        if self._subscribed.by_hand is not None:
+            return [self._to(one) for one in self._subscribed.by_hand]
+        return [TopicPartition(*place) for place in self._assigned]
+
+    def noted(self, committed: list[Any] | None) -> None:
+        """Remember what the cluster has committed."""
+        for one in committed or ():
+            if one.error is None and one.offset >= 0:
+                self._committed[one.topic, one.partition] = one.offset
+
+    def _noting(self) -> Callable[[Any, list[Any]], None]:
+        """What is told of commits that nobody waited for; the application's own callback is told as well."""
+        own, client = self._given.get("on_commit"), weakref.ref(self)
+
+        def told(error: Any, partitions: list[Any]) -> None:
+            one = client()
+            if error is None and one is not None:
+                one.noted(partitions)
+            if own is not None:
+                own(error, partitions)
+
+        return told
+
+    def _guarded(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """A callback in which calls of this consumer leave no cluster."""
+        client = weakref.ref(self)
+
+        def call(*args: Any) -> Any:
+            one = client()
+            if one is None:
+                return callback(*args)
+            with one.calling_back():
+                return callback(*args)
+
+        return call
+
+    @contextlib.contextmanager
+    def calling_back(self) -> Iterator[None]:
+        """A callback runs: in whichever thread, no call of this consumer leaves its cluster meanwhile."""
+        token = object()
+        self._calls_back.append(token)
+        try:
+            yield
+        finally:
+            self._calls_back.remove(token)
+
     def _connect(self) -> None:
         with self._changed:
             target, starts = self._orders.target, dict(self._orders.starts)
-        assert target is not None
+            if target is None or self._orders.phase is not Phase.GOING:
+                return  # a switch has begun meanwhile
+            self._connecting = True
+        try:
+            self._connect_to(target, starts)
+        finally:
+            with self._changed:
+                self._connecting = False
+                self._answer(self._goes_to())
+
+    def _answer(self, cluster: str) -> None:
+        """Answer the switch that holds a client which has nothing to leave."""
+        if self._orders.is_waiting and self._orders.switch and not self._connecting:
+            self._hand(self._orders.switch, cluster)
+
+    def _connect_to(self, target: Route, starts: Mapping[str, int]) -> None:
         if not target.may_read:
             raise MayNotError("read", target.code, target.cluster, target.rule)
-        inner = confluent_kafka.Consumer(merged(self._given, target))
+        own = {name: self._guarded(self._given[name]) for name in _CALLBACKS if callable(self._given.get(name))}
+        inner = confluent_kafka.Consumer(
+            merged({**self._given, **own, "on_commit": self._guarded(self._noting())}, target)
+        )
         self._name(target)
         if target.cluster != self._cluster:
             self._era += 1
-            self._known = KnownOffsets()
+            self._known, self._committed = KnownOffsets(), {}
             self._started = {_place(name): offset for name, offset in starts.items()}
         self._cluster = target.cluster
         self._plain = self._era == 1 and not self._there
+        # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.
+        told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
+        self._resumed = {} if told or self._left.cluster != self._cluster else dict(self._left.positions)
         self._inner = inner
         if self._subscribed.topics:
             self._subscribe(inner)
@@ -373,16 +531,26 @@ class Reader:
 
     def _subscribe(self, inner: Any) -> None:
         asked = self._subscribed
-        callbacks: dict[str, Any] = {
-            name: self._called_back(one) for name, one in asked.callbacks.items() if name != "on_assign"
-        }
-        if "on_assign" in asked.callbacks or self._started or self._left.positions or self._stopped or self._there:
-            callbacks["on_assign"] = self._on_assign
-        inner.subscribe([self._there.get(topic, topic) for topic in asked.topics], **callbacks)
+        callbacks: dict[str, Any] = {"on_assign": self._on_assign, "on_revoke": self._taken_away("on_revoke")}
+        if "on_lost" in asked.callbacks:  # without it what is lost is told as revoked
+            callbacks["on_lost"] = self._taken_away("on_lost")
+        guarded = {name: self._guarded(one) for name, one in callbacks.items()}
+        inner.subscribe([self._there.get(topic, topic) for topic in asked.topics], **guarded)
 
-    def _called_back(self, callback: Any) -> Callable[[Any, list[Any]], None]:
-        def call(_: Any, partitions: list[Any]) -> None:
-            callback(self, self._from(partitions))
+    def _taken_away(self, name: str) -> Callable[[Any, list[Any]], None]:
+        callback = self._subscribed.callbacks.get(name)
+
+        def call(inner: Any, partitions: list[Any]) -> None:
+            if inner is not self._inner:  # one of a lost cluster, which is closed by itself
+                return
+            for one in partitions:
+                self._assigned.pop(_of(one), None)
+            if self._resumed:
+                for one in inner.position(partitions):
+                    if one.offset >= 0:  # it has read on since
+                        self._resumed.pop(_of(one), None)
+            if callback is not None:
+                callback(self, self._from(partitions))
 
         return call
 
@@ -391,7 +559,18 @@ class Reader:
 
     def _on_assign(self, inner: Any, partitions: list[Any]) -> None:
         """Have partitions begin where they are to (U1, U2); the application's own callback has the last word."""
-        begun = self._begun(inner, partitions)
+        try:
+            begun = self._begun(inner, partitions)
+        except KafkaException as error:
+            LOG.warning("cluster %s does not say what is committed, and is asked again: %s", self._cluster, error)
+            (inner.incremental_assign if self._cooperative else inner.assign)([])
+            with self._changed:
+                self._rejoins = True
+                self._heed()
+            return
+        if not self._cooperative:
+            self._assigned.clear()
+        self._assigned |= {_of(one): None for one in begun}
         self._was_assigned = False
         callback = self._subscribed.callbacks.get("on_assign")
         if callback is not None:
@@ -404,15 +583,20 @@ class Reader:
 
     def _begun(self, inner: Any, partitions: list[Any]) -> list[Any]:
         """The partitions with the offsets at which they begin, where that is not simply what is committed."""
-        resumed = self._left.positions if self._left.cluster == self._cluster else {}
+        resumed = self._resumed
         wanted = [one for one in partitions if _of(one) in resumed or _of(one) in self._started]
         if not wanted:
             return partitions
-        committed = {_of(one): one.offset for one in inner.committed(wanted, _ASK_S) if one.error is None}
+        committed = {}
+        for one in inner.committed(wanted, _ASK_S):
+            if one.error is not None:
+                raise KafkaException(one.error)
+            committed[_of(one)] = one.offset
         begun = []
         for one in partitions:
             place, now = _of(one), committed.get(_of(one))
-            if now is not None and place in resumed and now == self._left.committed.get(place, OFFSET_INVALID):
+            before = self._left.committed.get(place, OFFSET_INVALID)
+            if now is not None and place in resumed and before <= now <= resumed[place]:
                 begun.append(TopicPartition(one.topic, one.partition, resumed[place]))
             elif now is not None and now < 0 and place in self._started:
                 begun.append(TopicPartition(one.topic, one.partition, self._started[place]))
@@ -444,15 +628,20 @@ class Reader:
     def told(self, tell: Callable[[Orders], None]) -> None:
         """Take an order."""
         with self._changed:
-            was = self._orders.phase
+            cluster = self._goes_to()
             tell(self._orders)
-            if self._orders.phase is was and self._orders.is_waiting and self._orders.switch:
-                self._hand(self._orders.switch)
+            self._answer(cluster)
             self._heed()
 
-    def prepared(self, switch: str, _: int) -> None:
+    def prepared(self, switch: str, _: int, lost: bool) -> None:
         """Take the order to pause: the next call does it."""
-        self.told(lambda orders: orders.on_prepare(switch))
+        self.told(lambda orders: orders.on_prepare(switch, lost))
+
+    def forked(self) -> None:
+        """The client in the child of a fork has no threads: it says so, rather than never read."""
+        self._changed = threading.Condition(threading.RLock())  # whoever held it is not here
+        self._acting = threading.RLock()
+        self._closed, self._end, self._due, self._cell[0] = True, _FORKED, True, _nothing
 
     def tick(self) -> None:
         """Some time has passed."""

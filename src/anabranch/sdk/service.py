@@ -18,7 +18,7 @@ from typing import Any
 from anabranch.errors import AnabranchError
 from anabranch.model.secrets import SecretRef
 from anabranch.sdk.errors import RouteProblemError, ServiceDownError, SettingError
-from anabranch.sdk.stream import Chunks, Event, Events
+from anabranch.sdk.stream import Chunks, Events, ServerEvent
 
 _OPEN_S = 10.0
 _STREAM = "text/event-stream"
@@ -49,6 +49,8 @@ class RouteService:
             connection, self._kept = self._kept, None
         if connection is not None:
             with contextlib.suppress(OSError, http.client.HTTPException):
+                if connection.sock is not None:
+                    connection.sock.settimeout(timeout_s)
                 return self._answered(connection, method, path, sent)
             connection.close()
         connection = self._connection(timeout_s)
@@ -152,7 +154,7 @@ class Watch:
         """What to wait for."""
         return self._socket.fileno()
 
-    def read(self) -> Iterator[Event]:
+    def read(self) -> Iterator[ServerEvent]:
         """The events that are there by now, without waiting; raises ServiceDownError when the stream has ended."""
         first, self._first = self._first, b""
         yield from self._fed(first)
@@ -172,7 +174,7 @@ class Watch:
         self._answer.close()
         self._connection.close()
 
-    def _fed(self, data: bytes) -> Iterator[Event]:
+    def _fed(self, data: bytes) -> Iterator[ServerEvent]:
         body = data if self._chunks is None else self._chunks.feed(data)
         yield from self._events.feed(body)
         if self._chunks is not None and self._chunks.ended:

@@ -7,6 +7,9 @@ Invariants
     N2  after every connect the client registers again before it watches, so what it missed is in that answer.
     N3  ``ready`` is sent until the service has taken it, or the switch that it answers has ended.
     N4  no two attempts are closer than chance puts them: each wait is drawn, and the longest doubles.
+    N5  its client is told one thing after another, in the order in which the session heard of it; an event of before
+        the last answer is not told: the session connects again and asks.
+    N6  of a process that was forked the parent goes on alone: the child asks nothing in its name.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import selectors
 import socket
 import threading
 import uuid
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -29,9 +33,9 @@ from anabranch.model.clock import monotonic
 from anabranch.model.routing import ClientFacts, ClientReport, Route, RouteQuery
 from anabranch.sdk.cache import RouteCache
 from anabranch.sdk.config import Settings
-from anabranch.sdk.errors import MalformedAnswerError, NoRouteError, RouteProblemError, ServiceDownError
+from anabranch.sdk.errors import MalformedRouteError, NoRouteError, RouteProblemError, ServiceDownError
 from anabranch.sdk.service import RouteService, Watch
-from anabranch.sdk.stream import Event
+from anabranch.sdk.stream import ServerEvent
 from anabranch.sdk.wire import get, query_fields, report_fields, route_of
 
 LOG = logging.getLogger("anabranch.sdk")
@@ -63,8 +67,8 @@ class Follower(Protocol):
     def on_route(self, route: Route, hold: str) -> None:
         """The route as the service has it now, and the switch that is under way for this client, or empty."""
 
-    def on_prepare(self, switch: str, deadline_ms: int) -> None:
-        """Pause, hand over, and answer by ``Session.ready``."""
+    def on_prepare(self, switch: str, deadline_ms: int, lost: bool) -> None:
+        """Pause, hand over, and answer by ``Session.ready``; ``lost`` says that the old cluster does not answer."""
 
     def on_go(self, switch: str, route: Route, starts: Mapping[str, int]) -> None:
         """Go on by this route."""
@@ -77,6 +81,9 @@ class Follower(Protocol):
 
     def on_tick(self) -> None:
         """Some time has passed."""
+
+    def on_fork(self) -> None:
+        """This is the child of a fork, where the client is of no use."""
 
     def figures(self) -> ClientReport:
         """What is to be reported; its version is the session's."""
@@ -116,13 +123,16 @@ class Session:
         self._follower = follower
         self._lock = threading.RLock()
         self._standing: Standing | None = None
+        self._followed = 0
         self._ready: dict[str, _Ready] = {}
         self._pace = _Pace()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._newest = 0
         self._waking, self._woken = socket.socketpair()
         self._waking.setblocking(False)
         self._woken.setblocking(False)
+        _SESSIONS.add(self)
 
     @property
     def route_age_s(self) -> float:
@@ -131,10 +141,10 @@ class Session:
         return 0.0 if standing is None else max(0.0, monotonic() - standing.told_s)
 
     def register(self, query: RouteQuery | None = None) -> Standing:
-        """Register, or register again with other topics.
+        """Register, or register again with other topics; the client is told the answer.
 
         Takes the route of the disk where the service does not answer, and says how old it is.  Raises NoRouteError,
-        RouteProblemError, MissingSecretError, MalformedAnswerError.
+        RouteProblemError, MissingSecretError, MalformedRouteError.
         """
         with self._lock:
             asked = query or self.query
@@ -142,7 +152,9 @@ class Session:
                 standing = self._registered(asked)
             except ServiceDownError as error:
                 standing = self._from_disk(asked, error)
-            self.query, self._standing = asked, standing
+            self.query = asked
+            self._newest = max(self._newest, standing.route.version)
+            self._tell(standing)
             return standing
 
     def follow(self) -> None:
@@ -180,6 +192,12 @@ class Session:
         self._waking.close()
         self._woken.close()
 
+    def abandon(self) -> None:
+        """Leave it to the parent of a fork: no thread of it is here, and its connections are the parent's (N6)."""
+        self._lock = threading.RLock()  # whoever held it is not here
+        self._closed, self._thread = True, None
+        self._follower.on_fork()
+
     # -- asking ----------------------------------------------------------------------------------------
 
     def _path(self, rest: str = "") -> str:
@@ -188,7 +206,7 @@ class Session:
     def _registered(self, query: RouteQuery) -> Standing:
         answer = self._service.ask("PUT", self._path(), query_fields(query, self._facts))
         if not isinstance(answer, dict):
-            raise MalformedAnswerError("registration", "it is no object")
+            raise MalformedRouteError("registration", "it is no object")
         route = route_of(answer.get("route"))
         self._paced(answer)
         self._kept(query, route)
@@ -205,7 +223,7 @@ class Session:
 
     def _from_disk(self, query: RouteQuery, error: ServiceDownError) -> Standing:
         kept = self._cache.find(query)
-        if kept is None:
+        if kept is None or not self._leads_on(kept.route):
             raise NoRouteError(query.code, error.message) from error
         LOG.warning(
             "%s; cluster code %s leads to cluster %s by a route that is %.0f s old",
@@ -214,15 +232,24 @@ class Session:
             kept.route.cluster,
             kept.age_s,
         )
-        return Standing(kept.route, "", monotonic() - kept.age_s)
+        if self._standing is None:
+            return Standing(kept.route, "", monotonic() - kept.age_s)
+        more = replace(self._standing.route, topics=kept.route.topics)
+        return replace(self._standing, route=more, ended="", starts={})
+
+    def _leads_on(self, kept: Route) -> bool:
+        """Whether a route of the disk adds topics to where the client is, or it is nowhere yet."""
+        route = None if self._standing is None else self._standing.route
+        return route is None or replace(kept, topics={}).leads_as(replace(route, topics={}))
 
     def _paced(self, answer: Mapping[str, Any]) -> None:
         self._pace.report_s = max(1.0, get(answer, "report_ms", int) / 1000)
 
     def _report(self, timeout_s: float = 10.0) -> None:
         standing = self._standing
-        version = 0 if standing is None else standing.route.version
-        figures = replace(self._follower.figures(), version=version)
+        if standing is not None and not standing.hold:  # what it is told while it is held it does not follow yet
+            self._followed = standing.route.version
+        figures = replace(self._follower.figures(), version=self._followed)
         answer = self._service.ask("POST", self._path("/report"), report_fields(figures), timeout_s)
         if isinstance(answer, dict):
             self._paced(answer)
@@ -248,7 +275,8 @@ class Session:
             except AnabranchError as error:
                 LOG.warning("%s", error.message)
             except Exception:
-                LOG.exception("following the route failed")
+                if not self._closed:  # else its sockets may have been closed under it
+                    LOG.exception("following the route failed")
             self._pause(self._pace.drawn() if wait is None else wait)
 
     def _refused(self, error: RouteProblemError) -> None:
@@ -266,12 +294,9 @@ class Session:
     def _connected(self) -> float | None:
         """Be registered and watch until the stream ends; the wait before the next attempt, where it was told."""
         with self._lock:
-            held, standing = self._holds(), self._registered(self.query)
-            self._standing = standing
-        if standing.ended:
-            self._follower.on_go(held or standing.ended, standing.route, standing.starts)
-        else:
-            self._follower.on_route(standing.route, standing.hold)
+            standing = self._registered(self.query)
+            self._newest = standing.route.version
+            self._tell(standing)
         watch = self._service.watch(self._path("/watch"))
         try:
             self._pace.heard_at = monotonic()
@@ -280,19 +305,28 @@ class Session:
         finally:
             watch.close()
 
+    def _tell(self, standing: Standing) -> None:
+        """Tell the client what was answered; under the lock, so that no event comes in between (N5)."""
+        held, self._standing = self._holds(), standing
+        if standing.ended:
+            self._follower.on_go(held or standing.ended, standing.route, standing.starts)
+        else:
+            self._follower.on_route(standing.route, standing.hold)
+
     def _watched(self, watch: Watch) -> float | None:
         while not self._closed:
             for event in watch.read():
                 self._pace.wait_s = _FIRST_WAIT_S
-                ending = self._told(event)
+                with self._lock:
+                    ending = self._told(event)
                 if ending is not None:
                     return ending
+            self._follower.on_tick()
             self._answer_ready()
             now = monotonic()
             if now >= self._pace.report_at:
                 self._report()
                 self._pace.report_at = now + self._pace.report_s
-            self._follower.on_tick()
             if self._waited(watch, min(0.5, max(0.0, self._pace.report_at - monotonic()))):
                 self._pace.heard_at = monotonic()
             elif monotonic() - self._pace.heard_at > _SILENCE_S:
@@ -323,17 +357,19 @@ class Session:
             if self._ready.get(switch) is answer:
                 self._ready.pop(switch, None)
 
-    def _told(self, event: Event) -> float | None:
-        """Hand an event on; the wait that it asks for where the instance ends."""
+    def _told(self, event: ServerEvent) -> float | None:
+        """Hand an event on, under the lock; the wait before the next connection where this one is of no more use."""
         data = event.data if isinstance(event.data, dict) else {}
         if event.kind == "ending":
             return random.uniform(0, get(data, "retry_within_ms", int) / 1000)
+        if event.kind in ("route", "go") and self._is_stale(route_of(data.get("route"))):
+            return self._pace.drawn()
         if event.kind == "route":
             self._follower.on_route(self._stands(route_of(data.get("route"))), self._holds())
         elif event.kind == "prepare":
             switch = get(data, "switch", str)
             self._holding(switch)
-            self._follower.on_prepare(switch, get(data, "deadline_ms", int))
+            self._follower.on_prepare(switch, get(data, "deadline_ms", int), data.get("lost") is True)
         elif event.kind == "go":
             switch, route = get(data, "switch", str), self._stands(route_of(data.get("route")))
             self._ended(switch)
@@ -346,26 +382,39 @@ class Session:
             self._follower.on_refused(_problem(data.get("problem")))
         return None
 
+    def _is_stale(self, route: Route) -> bool:
+        """Whether it was told before a registration was answered: of an older table, or without a topic of that."""
+        named = (topic for topic in self.query.topics if not topic.startswith("^"))
+        return route.version < self._newest or not route.topics.keys() >= set(named)
+
     def _stands(self, route: Route) -> Route:
-        with self._lock:
-            hold = "" if self._standing is None else self._standing.hold
-            self._standing = Standing(route, hold, monotonic())
-            self._kept(self.query, route)
+        self._standing = Standing(route, self._holds(), monotonic())
+        self._newest = route.version
+        self._kept(self.query, route)
         return route
 
     def _holding(self, switch: str) -> None:
-        with self._lock:
-            if self._standing is not None:
-                self._standing = replace(self._standing, hold=switch)
+        if self._standing is not None:
+            self._standing = replace(self._standing, hold=switch)
 
     def _holds(self) -> str:
         return "" if self._standing is None else self._standing.hold
 
     def _ended(self, switch: str) -> None:
-        with self._lock:
-            self._ready.pop(switch, None)
-            if self._standing is not None and self._standing.hold == switch:
-                self._standing = replace(self._standing, hold="")
+        self._ready.pop(switch, None)
+        if self._standing is not None and self._standing.hold == switch:
+            self._standing = replace(self._standing, hold="")
+
+
+_SESSIONS: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for session in list(_SESSIONS):
+        session.abandon()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _version() -> str:

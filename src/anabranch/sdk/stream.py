@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.sdk.errors import MalformedAnswerError
+from anabranch.sdk.errors import MalformedRouteError
 
 LONGEST = 4_000_000
 """A ``go`` with the starts of a hundred thousand partitions is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerEvent:
     """One event: its kind, and its data as JSON."""
 
     kind: str
@@ -35,7 +35,7 @@ class Chunks:
         self.ended = False
 
     def feed(self, data: bytes) -> bytes:
-        """What of the body these bytes make complete; raises MalformedAnswerError."""
+        """What of the body these bytes make complete; raises MalformedRouteError."""
         self._held += data
         body = bytearray()
         while not self.ended:
@@ -54,7 +54,7 @@ class Chunks:
             end = self._held.find(b"\r\n")
             if end < 0:
                 if len(self._held) > 1000:
-                    raise MalformedAnswerError("event stream", "it is not in chunks")
+                    raise MalformedRouteError("event stream", "it is not in chunks")
                 break
             size = self._size(bytes(self._held[:end]))
             del self._held[: end + 2]
@@ -67,7 +67,7 @@ class Chunks:
         try:
             return int(line.partition(b";")[0].strip(), 16)
         except ValueError:
-            raise MalformedAnswerError("event stream", "a chunk without its length") from None
+            raise MalformedRouteError("event stream", "a chunk without its length") from None
 
 
 @dataclass
@@ -78,8 +78,8 @@ class Events:
     _kind: str = ""
     _data: list[str] = field(default_factory=list)
 
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Those that these bytes make complete; raises MalformedAnswerError."""
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
+        """Those that these bytes make complete; raises MalformedRouteError."""
         self._held += data
         while (end := self._held.find(b"\n")) >= 0:
             line = bytes(self._held[:end]).removesuffix(b"\r").decode("utf-8", "replace")
@@ -88,9 +88,9 @@ class Events:
             if event is not None:
                 yield event
         if len(self._held) + sum(map(len, self._data)) > LONGEST:
-            raise MalformedAnswerError("event stream", f"an event of more than {LONGEST} bytes")
+            raise MalformedRouteError("event stream", f"an event of more than {LONGEST} bytes")
 
-    def _line(self, line: str) -> Event | None:
+    def _line(self, line: str) -> ServerEvent | None:
         if not line:
             kind, data = self._kind, "\n".join(self._data)
             self._kind, self._data = "", []
@@ -104,8 +104,8 @@ class Events:
         return None
 
     @staticmethod
-    def _event(kind: str, data: str) -> Event:
+    def _event(kind: str, data: str) -> ServerEvent:
         try:
-            return Event(kind or "message", json.loads(data))
+            return ServerEvent(kind or "message", json.loads(data))
         except ValueError:
-            raise MalformedAnswerError(f"event {kind}", "its data is not JSON") from None
+            raise MalformedRouteError(f"event {kind}", "its data is not JSON") from None

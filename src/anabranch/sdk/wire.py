@@ -19,7 +19,7 @@ from anabranch.model.cluster import (
 )
 from anabranch.model.routing import ClientFacts, ClientReport, Route, RouteQuery
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.sdk.errors import MalformedAnswerError
+from anabranch.sdk.errors import MalformedRouteError
 
 T = TypeVar("T")
 _WHAT = "route"
@@ -52,17 +52,17 @@ def report_fields(report: ClientReport) -> dict[str, Any]:
 
 
 def route_of(fields: Any) -> Route:
-    """The route in an answer; raises MalformedAnswerError."""
+    """The route in an answer; raises MalformedRouteError."""
     if not isinstance(fields, dict):
-        raise MalformedAnswerError(_WHAT, "it is no object")
+        raise MalformedRouteError(_WHAT, "it is no object")
     topics = get(fields, "topics", dict)
     bootstrap = get(fields, "bootstrap", list)
     if not bootstrap or not all(isinstance(one, str) for one in (*bootstrap, *topics, *topics.values())):
-        raise MalformedAnswerError(_WHAT, "topics and bootstrap are not names")
+        raise MalformedRouteError(_WHAT, "topics and bootstrap are not names")
     try:
         security = _security(get(fields, "security", dict))
     except ConfigError as error:
-        raise MalformedAnswerError(_WHAT, error.message) from error
+        raise MalformedRouteError(_WHAT, error.message) from error
     return Route(
         get(fields, "code", str),
         get(fields, "cluster", str),
@@ -94,10 +94,10 @@ def route_fields(route: Route) -> dict[str, Any]:
 
 
 def get(fields: Mapping[str, Any], name: str, kind: type[T]) -> T:
-    """A field of that kind; raises MalformedAnswerError."""
+    """A field of that kind; raises MalformedRouteError."""
     value = fields.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise MalformedAnswerError(_WHAT, f"its {name} is no {kind.__name__}")
+        raise MalformedRouteError(_WHAT, f"its {name} is no {kind.__name__}")
     return value
 
 
@@ -133,7 +133,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str | None:
 def _needed(fields: Mapping[str, Any], name: str) -> SecretRef:
     found = _reference(fields, name)
     if found is None:
-        raise MalformedAnswerError(_WHAT, f"it has no {name}_env and no {name}_file")
+        raise MalformedRouteError(_WHAT, f"it has no {name}_env and no {name}_file")
     return found
 
 

@@ -4,15 +4,19 @@ Invariants
     P1  ``ready`` is answered only when nothing that was handed over is outstanding, and no call is on its way to the
         old client; a transaction that was begun there has ended.
     P2  a call finds either the old client or the new one (`quick`).
-    P3  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
+    P3  what a callback writes goes where the message went that it is called for: whoever pauses waits for it.
+    P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
         up do they run in the session's thread.
+    P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -27,15 +31,16 @@ from anabranch.sdk.gate import Gate
 from anabranch.sdk.metrics import Counts
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
-from anabranch.sdk.quick import SHUT, Way, quick_calls
+from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
 from anabranch.sdk.session import LOG, Session
 
 _FLUSH_S = 0.2
 _IDLE_S = 5.0
 _CLOSED = "Producer has been closed"
+_FORKED = "this producer is of the process that was forked: make one in each process"
 
 
-class Writer:
+class RoutedWriter:
     """A client that writes where its code's route leads.
 
     ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
@@ -48,17 +53,17 @@ class Writer:
         self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
         self._changed = threading.Condition(threading.RLock())
         self._pausing, self._registering = threading.Lock(), threading.Lock()
-        self._pauser: int | None = None
+        self._serving: list[int] = []
         self._orders = Orders()
         self._inner: Any = None
         self._counts = Counts()
-        self._detours = 0
+        self._detours = self._doubts = 0
         self._waits = False
         self._deadline = 0.0
         self._in_transaction = False
         self._is_transactional = self._must_init = False
         self._linked = Linked()
-        self._closed = False
+        self._closed, self._end = False, _CLOSED
         self.route_problem: RouteProblemError | None = None
         client_id = str(self._given.get("client.id", ""))
         query = RouteQuery(
@@ -71,10 +76,7 @@ class Writer:
         )
         self._session = Session(self._settings, query, Following(weakref.ref(self)))
         weakref.finalize(self, self._session.close, 2.0)
-        standing = self._session.register()
-        with self._changed:
-            self._orders.on_route(standing.route, standing.hold)
-            self._obey()
+        self._session.register()
         self._session.follow()
 
     @property
@@ -91,9 +93,18 @@ class Writer:
 
     def produce_slowly(self, topic: str, *rest: Any) -> None:
         """Produce where the quick way is shut, or does not know the topic."""
-        value, key, partition, callback, timestamp, headers = rest
         with self._changed:
             self._detours += 1  # the quick way, which led nowhere
+        self.produce_within(self._settings.block_s, topic, *rest)
+
+    @property
+    def block_s(self) -> float:
+        """How long calls are held back at most."""
+        return self._settings.block_s
+
+    def produce_within(self, timeout: float, topic: str, *rest: Any) -> None:
+        """Produce, held back for so long at most."""
+        value, key, partition, callback, timestamp, headers = rest
 
         def hand_over(inner: Any, there: str) -> None:
             try:
@@ -102,11 +113,11 @@ class Writer:
                 self.failed(error)
                 raise
 
-        self._with_way(topic, hand_over)
+        self._with_way(topic, hand_over, timeout)
 
-    def _with_way(self, topic: str, hand_over: Callable[[Any, str], Any]) -> Any:
+    def _with_way(self, topic: str, hand_over: Callable[[Any, str], Any], timeout: float) -> Any:
         """Hand over by the way that there is, or that comes in time; raises SwitchingError."""
-        until = monotonic() + self._settings.block_s
+        until = monotonic() + timeout
         while True:
             self._gate.enter()
             try:
@@ -117,21 +128,19 @@ class Writer:
             finally:
                 self._gate.leave()
             with self._changed:
-                own = self._pauser == threading.get_ident()
                 route = self._orders.route
                 is_open = self._orders.phase is Phase.OPEN or self._cell[0] is not SHUT
                 if self._closed:
-                    raise RuntimeError(_CLOSED)
-            if own:
-                if route is None or topic not in route.topics:
-                    raise SwitchingError(0.0, self._why())
-                return hand_over(self._inner, route.topics[topic])  # a callback writes again: the flush waits for it
-            with self._changed:
+                    raise RuntimeError(self._end)
+                if self._orders.phase is Phase.PAUSING and not is_open and self._is_called_back():
+                    if route is None or topic not in route.topics:
+                        raise SwitchingError(0.0, self._why())
+                    return hand_over(self._inner, route.topics[topic])  # P3; under the lock, for who pauses looks there
                 self._detours += 1
             if is_open:
                 self._learn(topic)
-            elif not self._pause_for(until - monotonic()):
-                raise SwitchingError(self._settings.block_s, self._why())
+            elif not self._pause_for(max(0.0, until - monotonic())):
+                raise SwitchingError(timeout, self._why())
 
     @property
     def is_switching(self) -> bool:
@@ -177,9 +186,6 @@ class Writer:
             known = self._session.query
             topics = known.topics if topic in known.topics else (*known.topics, topic)
             standing = self._session.register(replace(known, topics=topics))
-            with self._changed:
-                self._orders.on_route(standing.route, standing.hold)
-                self._obey()
             if not standing.route.may_write:
                 raise MayNotError("write", route.code, standing.route.cluster, standing.route.rule)
 
@@ -188,10 +194,44 @@ class Writer:
         return f"switch {switch} is under way" if switch else "the old cluster has not acknowledged what it was sent"
 
     def poll_slowly(self, timeout: float) -> int:
-        """Poll where the quick way is shut."""
-        self._pause_for(timeout)
-        inner = self._inner
-        return 0 if inner is None or self._waits else int(inner.poll(0))
+        """Poll where the quick way is shut, or for so long that it may be shut meanwhile."""
+        until = None if timeout < 0 else monotonic() + timeout
+        while True:
+            left = SLICE_S if until is None else min(SLICE_S, max(0.0, until - monotonic()))
+            if self._pause_for(left):
+                serve = self._cell[0][2]
+                if serve is None:
+                    return 0
+                with self._serves():
+                    found = serve(left)
+                if found:
+                    return found
+            if until is not None and monotonic() >= until:
+                return 0
+
+    @contextmanager
+    def _serves(self) -> Iterator[None]:
+        """This thread may be called back."""
+        self._serving.append(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._serving.remove(threading.get_ident())
+
+    def _is_called_back(self) -> bool:
+        """Whether this thread is in a callback, which whoever pauses waits for.
+
+        The quick call does not say that it serves, so it is looked for on the stack: there is time for that here.
+        """
+        if threading.get_ident() in self._serving:
+            return True
+        quick, slow = self._poll.__code__, RoutedWriter.poll_slowly.__code__
+        called, frame = None, sys._getframe()
+        while frame.f_back is not None:
+            called, frame = frame.f_code, frame.f_back
+            if frame.f_code is quick and called is not slow and frame.f_locals.get("cell") is self._cell:
+                return True
+        return False
 
     def _usable(self, timeout: float = -1) -> Any:
         if not self._pause_for(timeout if timeout >= 0 else self._settings.block_s):
@@ -204,8 +244,8 @@ class Writer:
         while True:
             with self._changed:
                 if self._closed:
-                    raise RuntimeError(_CLOSED)
-                if not self._waits or self._pauser == threading.get_ident():
+                    raise RuntimeError(self._end)
+                if not self._waits or self._is_called_back():
                     return True
                 if self._orders.phase is Phase.GOING:
                     self._obey()  # it could not connect before, and says why here
@@ -222,7 +262,7 @@ class Writer:
         """Pause if that is what is wanted; once it has there is nothing to wait for."""
         until = monotonic() + (self._settings.block_s if timeout is None or timeout < 0 else timeout)
         while self._orders.phase is Phase.PAUSING and not self._is_kept_open():
-            if self._pauser == threading.get_ident():
+            if self._is_called_back():
                 return
             self._pause(until)
             if monotonic() >= until:
@@ -256,7 +296,7 @@ class Writer:
         assert target is not None
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
-            self._inner = confluent_kafka.Producer(merged(self._given, target))
+            self._inner, self._doubts = confluent_kafka.Producer(merged(self._given, target)), 0
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
         self._orders.connected(target)
@@ -269,27 +309,41 @@ class Writer:
         if not self._pausing.acquire(timeout=max(0.0, until - monotonic())):
             return
         try:
-            self._pauser = threading.get_ident()
-            inner = self._inner
-            if not self._gate.await_empty(max(_FLUSH_S, until - monotonic())):
-                return
-            if not serves and inner is not None and len(inner):
-                return
+            with self._serves():
+                self._pause_alone(until, serves)
+        finally:
+            self._pausing.release()
+
+    def _pause_alone(self, until: float, serves: bool) -> None:
+        inner = self._inner
+        if self._orders.phase is not Phase.PAUSING or not self._gate.await_empty(max(_FLUSH_S, until - monotonic())):
+            return
+        if not serves and inner is not None and len(inner):
+            return
+        while True:
             while inner is not None and (inner.flush(_FLUSH_S) or len(inner)):
+                if self._orders.lost:
+                    self._doubts += len(inner)
+                    inner.purge()  # each is told its application as not delivered
+                    inner.flush(_FLUSH_S)
+                    break
                 if monotonic() >= until or self._orders.phase is not Phase.PAUSING:
                     return
                 inner.poll(0)
             with self._changed:
-                if self._orders.phase is Phase.PAUSING and not self._is_kept_open():
+                if self._orders.phase is not Phase.PAUSING or self._is_kept_open():
+                    return
+                if inner is None or self._orders.lost or not len(inner):  # else a callback has written meanwhile
                     self._handed(self._orders.paused())
-        finally:
-            self._pauser = None
-            self._pausing.release()
+                    return
 
     def _handed(self, switch: str) -> None:
         if switch:
-            self._session.ready(switch, {}, {})
+            self._hand(switch)
         self._obey()
+
+    def _hand(self, switch: str) -> None:
+        self._session.ready(switch, {}, {"unacknowledged": self._doubts} if self._doubts else {})
 
     def _enter_transaction(self) -> Any:
         until = monotonic() + self._settings.block_s
@@ -298,7 +352,7 @@ class Writer:
                 if not self._waits and not self._closed:
                     self._in_transaction = True
                     return self._inner
-            if not self._pause_for(until - monotonic()):
+            if not self._pause_for(max(0.0, until - monotonic())):
                 raise SwitchingError(self._settings.block_s, self._why())
 
     def _end_transaction(self) -> None:
@@ -311,10 +365,9 @@ class Writer:
     def told(self, tell: Callable[[Orders], None]) -> None:
         """Take an order."""
         with self._changed:
-            was = self._orders.phase
             tell(self._orders)
-            if self._orders.phase is was and self._orders.is_waiting and self._orders.switch:
-                self._session.ready(self._orders.switch, {}, {})
+            if self._orders.is_waiting and self._orders.switch:
+                self._hand(self._orders.switch)
             self._obey()
 
     def tick(self) -> None:
@@ -330,12 +383,16 @@ class Writer:
             late = monotonic() >= self._deadline
         self._pause(monotonic() + _FLUSH_S, serves=late)
 
-    def prepared(self, switch: str, deadline_ms: int) -> None:
+    def prepared(self, switch: str, deadline_ms: int, lost: bool) -> None:
         """Half of the time is the application's; only then are its callbacks run by somebody else."""
         left = max(0.0, (deadline_ms - now_ms()) / 1000)
         self._deadline = monotonic() + left / 2
-        self.told(lambda orders: orders.on_prepare(switch))
-        self.tick()
+        self.told(lambda orders: orders.on_prepare(switch, lost))
+
+    def forked(self) -> None:
+        """The client in the child of a fork has no threads: it says so, rather than never deliver."""
+        self._changed = threading.Condition(threading.RLock())  # whoever held it is not here
+        self._closed, self._end, self._cell[0], self._waits = True, _FORKED, SHUT, True
 
     def figures(self) -> ClientReport:
         """What is reported."""

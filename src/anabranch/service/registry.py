@@ -70,6 +70,7 @@ class Registry:
         self._groups: dict[str, set[str]] = {}
         self._changed: set[str] = set()
         self._removed: set[str] = set()
+        self._writing = asyncio.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -297,8 +298,13 @@ class Registry:
     async def write(self) -> None:
         """Write what changed since it was last written; raises StoreError, and then it is written next time.
 
-        Of very many some at a time: whoever asks meanwhile does not wait for all.
+        Of very many some at a time: whoever asks meanwhile does not wait for all.  Once it returns, what another call
+        was writing is written, too.
         """
+        async with self._writing:
+            await self._write()
+
+    async def _write(self) -> None:
         removed, self._removed = self._removed, set()
         try:
             if removed:

@@ -12,7 +12,7 @@ from anabranch.config.routes_file import table_fields
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
-from anabranch.operations.routes.desk import Begun, SwitchCancelledError
+from anabranch.operations.routes.desk import SwitchCancelledError, Switched, SwitchOrder
 from anabranch.operations.routes.moving import link_between
 from anabranch.routes.switch import SwitchState
 from anabranch.routes.table import RouteTable, RouteVersion
@@ -65,7 +65,7 @@ class ServiceDesk:
         """
         return await link_between(self.clusters.cluster(after), before, topics)
 
-    async def switch(self, begun: Begun) -> RouteVersion:
+    async def switch(self, begun: SwitchOrder) -> Switched:
         """Begin a switch and wait until it has ended; killed meanwhile, the acting instance goes on with it.
 
         Raises SwitchUnderWayError, PublishedMeanwhileError, SwitchCancelledError, StoreError.
@@ -78,7 +78,7 @@ class ServiceDesk:
             telling.cancel()
         if ended.state is SwitchState.CANCELLED:
             raise SwitchCancelledError(made, ended.why)
-        return await self.version(ended.version)
+        return Switched(made, await self.version(ended.version), ended.doubts)
 
     async def _tell(self, switch: str) -> None:
         """Tell how far the switch has come, each time that it has come further."""

@@ -14,7 +14,10 @@ from anabranch.store.switches import StoredSwitch
 
 @dataclass(frozen=True, slots=True)
 class SwitchSummary:
-    """A switch: how far it has come, ``why`` it was given up, and how many of its clients have paused."""
+    """A switch: how far it has come, ``why`` it was given up, and how many of its clients have paused.
+
+    ``lost`` are clusters without which it went on, ``doubts`` what is not known because of that.
+    """
 
     id: str
     state: str
@@ -28,6 +31,8 @@ class SwitchSummary:
     left: int
     uncertain: int
     why: str
+    lost: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,8 @@ def summary_of(stored: StoredSwitch) -> SwitchSummary:
         len(journal.left),
         sum(sum(ready.uncertain.values()) for ready in journal.ready.values()),
         journal.why,
+        journal.lost,
+        journal.doubts,
     )
 
 

@@ -14,12 +14,24 @@ from dataclasses import replace
 import structlog
 
 from anabranch.errors import AnabranchError
-from anabranch.model.clock import now_ms
-from anabranch.operations.routes import moving
+from anabranch.model.clock import monotonic, now_ms
+from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
 from anabranch.routes.impact import impact
 from anabranch.routes.journal import ready_of, switch_fields
-from anabranch.routes.switch import Action, Observed, Pair, Step, Switch, SwitchState, decide, left_behind, paused
+from anabranch.routes.switch import (
+    Action,
+    Observed,
+    Pair,
+    Ready,
+    Step,
+    Switch,
+    SwitchState,
+    WhenLost,
+    decide,
+    left_behind,
+    paused,
+)
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.registry import Registry
 from anabranch.service.routing import Routing
@@ -29,6 +41,8 @@ from anabranch.store.switches import SwitchTakenError
 
 WAIT_S = 0.1
 """Between two looks at what is waited for."""
+LOOK_LOST_S, LOST_S = 2.0, 10.0
+"""How often a cluster is asked whether it is there, and how long it must not have answered to be taken for lost."""
 
 log = structlog.get_logger()
 
@@ -56,7 +70,10 @@ class SwitchSteps:
         self._acts = acts
         self._task: asyncio.Task[None] | None = None
         self._moved = ""
+        self._copied: tuple[str, Mapping[str, Mapping[str, int]]] | None = None
         self._blocked = ""
+        self._looked = 0.0
+        self._away: dict[str, float] = {}
 
     def go_on(self) -> None:
         """Go on with the open switch, where there is one and this instance acts."""
@@ -70,7 +87,7 @@ class SwitchSteps:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        self._moved = self._blocked = ""
+        self._moved, self._copied, self._blocked, self._away = "", None, "", {}
         while self._acts() and self._switching.open is not None:
             taken = self._switching.taken
             assert taken is not None
@@ -85,13 +102,37 @@ class SwitchSteps:
             except Exception:
                 log.exception("a switch does not go on", switch=taken.journal.id)
                 goes_on = False
-            if not goes_on:
+            if not goes_on and not await self._found_lost(taken):
                 await asyncio.sleep(WAIT_S)
 
     def _say(self, why: str) -> None:
         if why != self._blocked:
             self._blocked = why
             log.warning("a switch waits", why=why)
+
+    async def _found_lost(self, taken: Taken) -> bool:
+        """Whether a cluster that clients leave was found not to answer, where the policy is to go on without it."""
+        journal, now = taken.journal, monotonic()
+        if journal.when_lost is not WhenLost.GO or not journal.state.holds or now - self._looked < LOOK_LOST_S:
+            return False
+        self._looked = now
+        clusters = {one.before for one in journal.named.values()} - set(journal.lost)
+        for name in sorted(clusters):
+            try:
+                async with asyncio.timeout(LOOK_LOST_S):
+                    await self._clusters.cluster(name).metadata([])
+                self._away.pop(name, None)
+            except (AnabranchError, TimeoutError):
+                self._away.setdefault(name, now)
+        gone = sorted(name for name in clusters if monotonic() - self._away.get(name, monotonic()) >= LOST_S)
+        if not gone:
+            return False
+        log.warning("a switch goes on without clusters", switch=journal.id, clusters=gone)
+        try:
+            await self._keep(replace(journal, lost=(*journal.lost, *gone)), taken)
+        except AnabranchError as error:
+            self._say(error.message)
+        return True
 
     # -- one step --------------------------------------------------------------------------------------
 
@@ -129,7 +170,9 @@ class SwitchSteps:
         if journal.state is SwitchState.PREPARING:
             live = frozenset(client.id for client in await self._registry.live())
         elif journal.ends is not None and journal.state.holds:
-            copied = await self._is_copied(journal)
+            copied = self._copied == (journal.id, journal.ends) or await self._is_copied(journal)
+            if copied:  # what is pinned stays, and to look again is to read the maps again
+                self._copied = (journal.id, journal.ends)
         return Observed(now_ms(), live, copied, self._moved == journal.id, self._blocked)
 
     async def _done(self, step: Step, journal: Switch, taken: Taken) -> Switch | None:
@@ -173,7 +216,8 @@ class SwitchSteps:
     async def _pinned(self, journal: Switch) -> Mapping[str, Mapping[str, int]]:
         topics: dict[str, set[str]] = {}
         for (before, _), names in journal.drained_topics().items():
-            topics.setdefault(before, set()).update(names)
+            if before not in journal.lost:
+                topics.setdefault(before, set()).update(names)
         clusters = sorted(topics)
         ends = await asyncio.gather(*(moving.pin(self._clusters.cluster(one), topics[one]) for one in clusters))
         return dict(zip(clusters, ends, strict=True))
@@ -181,6 +225,8 @@ class SwitchSteps:
     async def _is_copied(self, journal: Switch) -> bool:
         for pair, topics in journal.drained_topics().items():
             before, after = pair
+            if before in journal.lost:
+                continue
             wanted = {
                 name: end
                 for name, end in (journal.ends or {}).get(before, {}).items()
@@ -197,7 +243,14 @@ class SwitchSteps:
         if journal.state is not SwitchState.MOVING:
             return replace(journal, state=SwitchState.MOVING)  # written before anything is moved
         starts: dict[str, Mapping[str, int]] = {}
+        doubts: list[str] = []
         for pair, topics in journal.topics_by_pair().items():
+            if pair[0] in journal.lost:
+                found_doubts = await self._moved_without(journal, pair)
+                if found_doubts is None:
+                    return None
+                doubts += found_doubts
+                continue
             before, after = (self._clusters.cluster(name) for name in pair)
             groups = sorted(group for group, way in journal.groups.items() if way == pair)
             if groups:
@@ -210,7 +263,34 @@ class SwitchSteps:
                 return None
             starts |= found
         self._moved = journal.id
-        return journal if starts == journal.starts else replace(journal, starts=starts)
+        return replace(journal, starts=starts, doubts=tuple(doubts))
+
+    async def _moved_without(self, journal: Switch, pair: Pair) -> list[str] | None:
+        """What is in doubt once the groups of a lost cluster are moved by what clients handed over; None to wait."""
+        target, link = self._clusters.cluster(pair[1]), journal.links[pair]
+        positions: dict[str, dict[str, int]] = {}
+        doubts: list[str] = []
+        topics: set[str] = set()
+        for client_id, one in journal.named.items():
+            if (one.before, one.after) != pair:
+                continue
+            ready = journal.ready.get(client_id, Ready())
+            if one.group:
+                known = positions.setdefault(one.group, {})
+                # Of two that had a partition, one after the other, the later one has read further.
+                known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
+            else:
+                topics |= one.topics.keys()
+            doubts += [
+                f"{one.words}: {count:,} messages of {partition} were not acknowledged"
+                for partition, count in sorted(ready.uncertain.items())
+                if count
+            ]
+        found = await lost.move_without(target, link, positions)
+        if not found.moved.done:
+            self._say(found.moved.why)
+            return None
+        return [*doubts, *found.doubts, *await lost.copied_to(target, link, topics)]
 
     async def _starts(self, journal: Switch, pair: Pair) -> dict[str, Mapping[str, int]] | None:
         """Where the clients of one way begin; None where a position is not translated exactly yet."""
@@ -219,14 +299,15 @@ class SwitchSteps:
             for client_id, ready in journal.ready.items()
             if (journal.named[client_id].before, journal.named[client_id].after) == pair and ready.positions
         }
-        found: dict[str, Mapping[str, int]] = {}
+        if not handed:
+            return {}
+        found = await moving.starts(self._clusters.cluster(pair[1]), journal.links[pair], handed)
         for client_id, positions in handed.items():
-            there = await moving.starts(self._clusters.cluster(pair[1]), journal.links[pair], positions)
+            there = found[client_id]
             if len(there) < len(positions):
                 words = journal.named[client_id].words
                 self._say(f"{words}: {len(positions) - len(there)} of its positions are not on {pair[1]} yet")
                 return None
-            found[client_id] = there
         return found
 
     async def _published(self, journal: Switch, taken: Taken) -> Switch:

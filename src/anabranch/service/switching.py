@@ -25,7 +25,7 @@ from anabranch.errors import AnabranchError, RefusedError
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.routing import RouteQuery
 from anabranch.operations.documents import plain
-from anabranch.operations.routes.desk import Begun
+from anabranch.operations.routes.desk import SwitchOrder
 from anabranch.routes.journal import ready_fields, switch_fields, switch_of
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import Ready, Switch, SwitchState
@@ -77,9 +77,10 @@ class Switching:
         self.taken: Taken | None = None
         self.woken = asyncio.Event()
         self._held: set[str] = set()
-        self._asked: set[str] = set()
+        self._asked: dict[str, bool] = {}
         self._follows: set[str] = set()
         self._told_end = ""
+        self._has_vouched = True
         self._looked = 0.0
         self._changed = asyncio.Condition()
         self._looking = asyncio.Lock()
@@ -117,8 +118,7 @@ class Switching:
         if journal.state is SwitchState.PREPARING:
             if client_id not in journal.named or client_id in journal.ready:
                 return None
-            self._asked.add(client_id)
-            return _prepare(journal)
+            return self._prepare(journal, client_id)
         if journal.state.holds or client_id in self._follows:
             return None
         return self._end(journal, client_id, query)
@@ -148,12 +148,20 @@ class Switching:
 
     # -- beginning and ending one ----------------------------------------------------------------------
 
-    async def begin(self, begun: Begun, author: str) -> str:
+    async def begin(self, begun: SwitchOrder, author: str) -> str:
         """Begin a switch; returns its id.  Raises SwitchUnderWayError, PublishedMeanwhileError, StoreError."""
         now, made_id = now_ms(), uuid.uuid4().hex
         policy = begun.policy
         journal = Switch(
-            made_id, begun.base + 1, now, now + policy.timeout_ms, policy.stragglers, {}, begun.links, gathered=False
+            made_id,
+            begun.base + 1,
+            now,
+            now + policy.timeout_ms,
+            policy.stragglers,
+            {},
+            begun.links,
+            gathered=False,
+            when_lost=policy.when_lost,
         )
         made = StoredSwitch(
             made_id,
@@ -223,11 +231,14 @@ class Switching:
             looked = monotonic()
             newest = await self._stored.ask(self._stored.switches.newest)
             taken = self.taken
-            if newest is None or (taken is not None and newest == (taken.journal.id, taken.revision)):
+            is_known = taken is not None and newest == (taken.journal.id, taken.revision)
+            if newest is None or (is_known and self._has_vouched):
                 self._looked = looked
                 return
-            stored = await self._stored.ask(lambda: self._stored.switches.get(newest[0]))
-            await self._take(stored)
+            if taken is not None and taken.journal.state.is_open and newest[0] != taken.journal.id:
+                before = taken.journal.id  # its end was not seen: the next one has begun
+                await self._take(await self._stored.ask(lambda: self._stored.switches.get(before)))
+            await self._take(await self._stored.ask(lambda: self._stored.switches.get(newest[0])))
             self._looked = looked
         async with self._changed:
             self._changed.notify_all()
@@ -236,7 +247,7 @@ class Switching:
     async def _take(self, stored: StoredSwitch) -> None:
         journal = switch_of(stored.journal)
         if self.taken is None or self.taken.journal.id != journal.id:
-            self._held, self._asked, self._follows = set(), set(), set()
+            self._held, self._asked, self._follows = set(), {}, set()
             table = table_of(stored.table, f"switch {journal.id}")
             after = RememberedRoutes(table, journal.version, self._routing.contexts)
         else:
@@ -246,8 +257,9 @@ class Switching:
             await self._routing.refresh()
         # From here nothing is waited for: who registers is held by what is taken now (H1).
         self.taken = Taken(journal, stored.revision, table, after)
+        self._has_vouched = journal.gathered or not journal.state.is_open
         self._said(journal)
-        if not journal.gathered and journal.state.is_open:
+        if not self._has_vouched:
             await self._vouch(journal)
         elif journal.state is SwitchState.PREPARING:
             self.ask_to_pause(journal)
@@ -258,14 +270,19 @@ class Switching:
         """Say that all who registered here before are written (H2)."""
         await self._registry.write()
         await self._stored.ask(lambda: self._stored.switches.hand_over(journal.id, self.sign, {}))
+        self._has_vouched = True
 
     def ask_to_pause(self, journal: Switch) -> None:
-        """Ask the named clients of this instance that have not been asked yet."""
-        told = _prepare(journal)
-        for client_id in journal.named:
-            if client_id not in journal.ready and client_id not in self._asked and self._registry.knows(client_id):
-                self._asked.add(client_id)
-                self._watching.tell(client_id, told)
+        """Ask the named clients of this instance that have not been asked yet, or before their cluster was lost."""
+        for client_id, one in journal.named.items():
+            is_asked = self._asked.get(client_id) == (one.before in journal.lost)
+            if client_id not in journal.ready and not is_asked and self._registry.knows(client_id):
+                self._watching.tell(client_id, self._prepare(journal, client_id))
+
+    def _prepare(self, journal: Switch, client_id: str) -> bytes:
+        """``lost`` says that the cluster where the client is does not answer: it need not hand anything over there."""
+        lost = self._asked[client_id] = journal.named[client_id].before in journal.lost
+        return event("prepare", {"switch": journal.id, "deadline_ms": journal.deadline_ms, "lost": lost})
 
     def _tell_end(self, journal: Switch) -> None:
         """Tell the clients of this instance how it ended, once."""
@@ -311,7 +328,3 @@ class Switching:
 def instance_sign(instance: str) -> str:
     """By what an instance signs that it has taken a switch; of the shape of a client's id."""
     return hashlib.sha256(instance.encode()).hexdigest()[:32]
-
-
-def _prepare(journal: Switch) -> bytes:
-    return event("prepare", {"switch": journal.id, "deadline_ms": journal.deadline_ms})

@@ -219,19 +219,20 @@ class Accounts:
 
     def of_token(self, text: str, now_ms: int) -> tuple[Account, Token] | None:
         """Whose token this is; None where it is nobody's, has expired or was revoked, or the account is disabled."""
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             row = connection.execute(_TOKEN.where(TOKENS.c.digest == digest_of(text))).first()
             if row is None:
                 return None
             token = Token(*row)
             account = _find(connection, token.account)
             assert account is not None
-            ended = token.expires_at is not None and token.expires_at <= now_ms
-            if ended or token.revoked_at is not None or account.disabled_at is not None:
-                return None
-            if now_ms - (token.used_at or 0) >= USED_EVERY_MS:
+        ended = token.expires_at is not None and token.expires_at <= now_ms
+        if ended or token.revoked_at is not None or account.disabled_at is not None:
+            return None
+        if now_ms - (token.used_at or 0) >= USED_EVERY_MS:
+            with self._database.begin() as connection:
                 connection.execute(update(TOKENS).where(TOKENS.c.id == token.id).values(used_at=now_ms))
-            return account, token
+        return account, token
 
 
 _TOKEN = select(

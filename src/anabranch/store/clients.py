@@ -88,7 +88,7 @@ class RouteClients:
             return connection.execute(delete(ROUTE_CLIENTS).where(ROUTE_CLIENTS.c.until < before_ms)).rowcount
 
     def _all(self, asked: Select[Any]) -> Sequence[RegisteredClient]:
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(asked).all()
         return [_registered(row) for row in rows]
 

@@ -74,14 +74,14 @@ class InstanceLeases:
 
     def get(self, name: str) -> Held | None:
         """Who had it last."""
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).first()
             return None if row is None else Held(row.name, row.holder, row.fence, row.until)
 
     def alive(self, now_ms: int) -> Sequence[str]:
         """The instances that have renewed their own names in time; see `of_instance`."""
         asked = select(LEASES.c.holder).where(LEASES.c.name.startswith(_INSTANCE), LEASES.c.until > now_ms - SKEW_MS)
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             return list(connection.execute(asked.order_by(LEASES.c.holder)).scalars())
 
 

@@ -104,7 +104,7 @@ class RouteVersions:
 
     def newest_number(self) -> int:
         """The newest version; 0 where there is none."""
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             return connection.execute(select(func.max(ROUTE_VERSIONS.c.version))).scalar_one() or 0
 
     def get(self, version: int) -> StoredVersion:
@@ -118,7 +118,7 @@ class RouteVersions:
     def after(self, version: int, most: int) -> Sequence[StoredVersion]:
         """Versions above one, the newest first, at most so many of the newest."""
         asked = select(ROUTE_VERSIONS).where(ROUTE_VERSIONS.c.version > version)
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             rows = connection.execute(asked.order_by(ROUTE_VERSIONS.c.version.desc()).limit(most))
             return [_version(row) for row in rows]
 

@@ -96,13 +96,13 @@ class Switches:
     def newest(self) -> tuple[str, int] | None:
         """The switch that is open, or else the one that began last, with its revision."""
         asked = select(ROUTE_SWITCHES.c.id, ROUTE_SWITCHES.c.revision).order_by(*_NEWEST)
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             row = connection.execute(asked.limit(1)).first()
         return None if row is None else (row.id, row.revision)
 
     def get(self, switch: str) -> StoredSwitch:
         """A switch; raises NoSuchSwitchError."""
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             row = connection.execute(select(ROUTE_SWITCHES).where(ROUTE_SWITCHES.c.id == switch)).first()
         if row is None:
             raise NoSuchSwitchError(switch)
@@ -124,7 +124,7 @@ class Switches:
     def handed_over(self, switch: str) -> Mapping[str, Mapping[str, Any]]:
         """What clients handed over, by client."""
         asked = select(ROUTE_HANDOVERS).where(ROUTE_HANDOVERS.c.switch == switch)
-        with self._database.begin() as connection:
+        with self._database.read() as connection:
             return {row.client: row.document for row in connection.execute(asked)}
 
     def forget(self, before_ms: int) -> None:

@@ -10,7 +10,9 @@ import pytest
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY, await_coordinators
 from qa.route_service import RouteProcess
+from tests.integration.sdk.fake_service import FakeService
 from tests.integration.sdk.lab import Lab
+from tests.integration.sdk.scene import Scene
 
 # Nobody waits for members that may still come: a group of these tests has one.
 QUICK = {**STEADY, "group.initial.rebalance.delay.ms": "0"}
@@ -36,3 +38,16 @@ def lab(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch
         monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
         monkeypatch.setenv("ANABRANCH_TOKEN", service.tokens["client"])
         yield Lab(old, new, service, tmp_path / "cache")
+
+
+@pytest.fixture
+def scene(
+    pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scene]:
+    """Clients are led to the old cluster by a service that says what it is told to."""
+    monkeypatch.setenv("ANABRANCH_TOKEN", "anabranch_token")
+    with FakeService() as service:
+        monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
+        made = Scene(*pair, service, tmp_path / "cache")  # type: ignore[arg-type]
+        service.route = made.route(made.old, 1)
+        yield made

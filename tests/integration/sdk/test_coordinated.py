@@ -8,16 +8,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
+from anabranch.sandbox import ClusterSpec, start_clusters
 from anabranch.sdk import Consumer, Producer
+from qa.brokers import await_coordinators
+from qa.route_service import RouteProcess
 from qa.service import until
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, delete_records, fresh, numbered, produce
+from tests.integration.sdk.conftest import QUICK
 from tests.integration.sdk.lab import Lab, committed, stored
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
@@ -95,7 +100,7 @@ class Moving:
         return f"old.{self.topic}"
 
     @contextmanager
-    def application(self, protocol: str = "classic", consumers: int = 2) -> Iterator[Application]:
+    def application(self, protocol: str = "classic", consumers: int = 2, checked: bool = True) -> Iterator[Application]:
         """Two producers and a group, which run; checked when it ends well."""
         app = Application(self.lab, self.topic)
         threads = [threading.Thread(target=app.write, args=(key,)) for key in KEYS]
@@ -106,6 +111,8 @@ class Moving:
             until(lambda: len(app.read) > 200)
             until(lambda: len(self.lab.service.clients()) == len(threads))
             yield app
+            if not checked:
+                return
             goal = app.total + 200
             until(lambda: len(app.read) >= goal)
         finally:
@@ -149,9 +156,9 @@ def _taken(consumer: Any, app: Application) -> int:
     return len(app.read)
 
 
-@pytest.fixture
-def moving(lab: Lab) -> Iterator[Moving]:
-    """The link runs."""
+@contextmanager
+def linked(lab: Lab) -> Iterator[Moving]:
+    """A topic and its link, which runs."""
     topic = create(lab.old, fresh("moved"), PARTITIONS)
     produce(lab.old, topic, numbered(20) + numbered(20, partition=1))
     for partition in range(PARTITIONS):
@@ -161,6 +168,27 @@ def moving(lab: Lab) -> Iterator[Moving]:
         stack.enter_context(made.running())
         until(lambda: lab.service.ask("GET", f"/clusters/new/links/{made.id}").status == 200)
         yield Moving(lab, made, topic)
+
+
+@pytest.fixture
+def moving(lab: Lab) -> Iterator[Moving]:
+    """On the clusters of all these tests."""
+    with linked(lab) as made:
+        yield made
+
+
+@pytest.fixture
+def mortal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moving]:
+    """On clusters of its own, of which the old one may die."""
+    old, new = start_clusters([ClusterSpec("old", overrides=QUICK), ClusterSpec("new", overrides=QUICK)])
+    with old, new, RouteProcess(tmp_path, {"old": old.context(), "new": new.context()}) as service:
+        for cluster in (old, new):
+            await_coordinators(cluster)
+        service.publish({"codes": {"orders": {"cluster": "old"}}})
+        monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
+        monkeypatch.setenv("ANABRANCH_TOKEN", service.tokens["client"])
+        with linked(Lab(old, new, service, tmp_path / "cache")) as made:
+            yield made
 
 
 def values_there(moving: Moving) -> list[tuple[str, int]]:
@@ -240,3 +268,24 @@ def test_who_comes_during_a_switch_waits_for_its_end_and_it_can_be_given_up(movi
             assert late.route is not None and late.route.cluster == "old"
         asked = moving.lab.service.ask("POST", f"/switches/{switch['id']}/cancel", {"reason": "no"}, "approver")
         assert asked.status == 409
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_lost_cluster_is_left_without_it_and_what_is_in_doubt_is_told(mortal: Moving, protocol: str) -> None:
+    """With `go`: nothing of what was copied is missed or read twice, and what was not is told by its offsets."""
+    lab = mortal.lab
+    with mortal.application(protocol, consumers=1, checked=False) as app:
+        lab.old.broker(1).kill()
+        operation = mortal.begin(when_lost="go", timeout_s=300)
+        until(lambda: operation()["state"] != "running")
+        assert operation()["state"] == "done", operation()
+        report = operation()["report"]
+        assert mortal.switch()["lost"] == ["old"]
+        assert any(f"{mortal.topic}-0 was copied up to" in doubt for doubt in report["doubts"]), report
+        read = len(app.read)
+        until(lambda: len(app.read) > read + 100)
+        assert {one["cluster"] for one in lab.service.clients()} == {"new"}
+    assert max(Counter(app.read).values()) == 1
+    newest = {key: max(number for name, number in app.read if name == key) for key in KEYS}
+    there = [one for one in values_there(mortal) if one[1] <= newest[one[0]]]
+    assert set(there) <= set(app.read)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,54 +16,10 @@ from confluent_kafka import TopicPartition
 from anabranch.sandbox import SandboxCluster
 from anabranch.sdk import Consumer, Producer, StaleMessageError, SwitchingError
 from qa.service import until
-from tests.integration.sdk.fake_service import FakeService, route_json
-from tests.integration.sdk.lab import Lab, commit, committed, count, read, stored, values, write
+from tests.integration.sdk.lab import commit, committed, count, read, stored, values, write
+from tests.integration.sdk.scene import Scene
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
-LATER = 10**15
-"""A deadline that does not come."""
-
-
-class Scene(Lab):
-    """The two clusters, and a service that says what it is told to."""
-
-    service: FakeService  # type: ignore[assignment]
-
-    def route(self, cluster: SandboxCluster, version: int) -> Any:
-        """A route that leads there."""
-        return route_json(cluster.spec.name, version, bootstrap=[cluster.bootstrap])
-
-    def told(self, route: Any, topic: str) -> Any:
-        """As it is told to a client of that topic."""
-        return {**route, "topics": {topic: topic}}
-
-    def prepare(self, switch: str, clients: int = 1) -> None:
-        """Ask those that watch to pause."""
-        until(lambda: self.service.watching == clients)
-        self.service.tell("prepare", {"switch": switch, "deadline_ms": LATER})
-
-    def go(self, switch: str, topic: str, starts: Any = None) -> None:
-        """Have them go on on the new cluster."""
-        self.service.route = self.route(self.new, 2)
-        route = self.told(self.service.route, topic)
-        self.service.tell("go", {"switch": switch, "route": route, "starts": starts or {}})
-
-    def ready(self, switch: str) -> list[Any]:
-        """Who has paused for it."""
-        return [one for one in self.service.bodies("POST", "/ready") if one["switch"] == switch]
-
-
-@pytest.fixture
-def scene(
-    pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Scene]:
-    """Clients are led to the old cluster."""
-    with FakeService() as service:
-        monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
-        monkeypatch.setenv("ANABRANCH_TOKEN", "anabranch_token")
-        made = Scene(*pair, service, tmp_path / "cache")  # type: ignore[arg-type]
-        service.route = made.route(made.old, 1)
-        yield made
 
 
 def ends(cluster: SandboxCluster, topic: str, partitions: int = 2) -> list[int]:
@@ -80,11 +34,13 @@ def test_nothing_is_appended_after_ready_and_order_per_key_is_kept(scene: Scene)
     refused: list[Any] = []
     with Producer(scene.configured(linger_ms=1)) as producer:
 
+        def told(error: Any, _: Any) -> None:
+            if error is not None:
+                refused.append(error)
+
         def run(key: str) -> None:
             while not stop.is_set():
-                producer.produce(
-                    topic, str(written[key]), key, on_delivery=lambda error, _: error and refused.append(error)
-                )
+                producer.produce(topic, str(written[key]), key, on_delivery=told)
                 written[key] += 1
                 producer.poll(0)
 
@@ -98,7 +54,7 @@ def test_nothing_is_appended_after_ready_and_order_per_key_is_kept(scene: Scene)
         held = dict(written)
         assert len(producer) == 0
         assert ends(scene.old, topic) == before and dict(written) == held
-        scene.go("s", topic)
+        scene.go("s")
         until(lambda: min(written.values()) > max(held.values()) + 500)
         stop.set()
         for thread in threads:
@@ -124,7 +80,7 @@ def test_a_switch_that_is_given_up_leaves_a_producer_where_it_was(scene: Scene) 
         until(lambda: scene.ready("s"))
         waiting = threading.Thread(target=lambda: write(producer, topic, ["b", "c"]))
         waiting.start()
-        scene.service.tell("cancel", {"switch": "s", "why": "a test"})
+        scene.service.cancel("s")
         waiting.join()
     assert stored(scene.old, topic, 1) == [["a", "b", "c"]]
 
@@ -139,7 +95,7 @@ def test_a_call_that_is_held_back_for_too_long_says_so_as_a_full_queue_does(scen
         with pytest.raises(SwitchingError, match="switch s is under way"):
             producer.produce(topic, "b")
         assert producer.poll(0) == 0 and producer.flush(0.1) == 0
-        scene.go("s", topic)
+        scene.go("s")
         until(lambda: not producer.is_switching)
         write(producer, topic, ["b"])
     assert (stored(scene.old, topic, 1), stored(scene.new, topic, 1)) == ([["a"]], [["b"]])
@@ -155,12 +111,18 @@ def test_a_callback_that_writes_again_is_acknowledged_before_ready(scene: Scene)
             producer.produce(topic, "again")
 
         scene.prepare("s")
-        until(lambda: producer.is_switching or producer.produce(topic, "first", on_delivery=again))
+
+        def is_held() -> bool:
+            if not producer.is_switching:
+                producer.produce(topic, "first", on_delivery=again)
+            return producer.is_switching
+
+        until(is_held)
         until(lambda: scene.ready("s") or producer.poll(0.1))
         assert len(producer) == 0
         at_ready = stored(scene.old, topic, 1)[0]
         assert at_ready.count("first") == at_ready.count("again")
-        scene.go("s", topic)
+        scene.go("s")
 
 
 def test_a_transaction_ends_where_it_was_begun(scene: Scene) -> None:
@@ -187,7 +149,7 @@ def test_a_transaction_ends_where_it_was_begun(scene: Scene) -> None:
         thread = threading.Thread(target=next_one)
         thread.start()
         assert not began.wait(0.3)
-        scene.go("s", topic)
+        scene.go("s")
         thread.join()
     assert (stored(scene.old, topic, 1), stored(scene.new, topic, 1)) == ([["a", "b"]], [["c"]])
 
@@ -215,7 +177,7 @@ def test_a_group_hands_over_its_positions_and_begins_where_it_is_told(scene: Sce
         with pytest.raises(StaleMessageError):
             consumer.commit(message=found[-1])
         commit(scene.new, scene.group, [(topic, 0, 4)])
-        scene.go("s", topic, {f"{topic}-0": 0, f"{topic}-1": 2})
+        scene.go("s", {f"{topic}-0": 0, f"{topic}-1": 2})
         assert sorted(values(read(consumer, count(6)))) == ["n04", "n05", "n12", "n13", "n14", "n15"]
 
 
@@ -230,7 +192,7 @@ def test_a_group_whose_switch_is_given_up_goes_on_after_the_last_message(scene: 
         scene.prepare("s")
         until(lambda: consumer._orders.switch == "s")
         until(lambda: consumer.poll(0.05) is None and scene.ready("s"))
-        scene.service.tell("cancel", {"switch": "s", "why": "a test"})
+        scene.service.cancel("s")
         assert values(read(consumer, count(3))) == ["3", "4", "5"]
         consumer.commit(message=first[-1], asynchronous=False)
     assert committed(scene.old, scene.group, topic, 1) == [3]
@@ -262,11 +224,10 @@ def test_who_begins_during_a_switch_connects_nowhere_before_it_ends(scene: Scene
         consumer.subscribe([topic])
         assert consumer.poll(0.2) is None and (producer._inner, consumer._inner) == (None, None)
         until(lambda: scene.service.watching == 2 and len(scene.ready("s")) >= 1)
-        scene.service.hold = None
         if end == "go":
-            scene.go("s", topic)
+            scene.go("s")
         else:
-            scene.service.tell("cancel", {"switch": "s", "why": "a test"})
+            scene.service.cancel("s")
         until(lambda: not producer.is_switching)
         write(producer, topic, ["a"])
         assert values(read(consumer, count(1))) == ["a"]
@@ -283,7 +244,7 @@ def test_a_switch_whose_end_was_not_heard_ends_with_the_next_connection(scene: S
         until(lambda: scene.ready("s"))
         port = scene.service.port
         scene.service.stop()
-        scene.service.route = scene.route(scene.new, 2)
+        scene.service.route, scene.service.hold = scene.route(scene.new, 2), None
         scene.service.start(port)
         write(producer, topic, ["b"])
     assert (stored(scene.old, topic, 1), stored(scene.new, topic, 1)) == ([["a"]], [["b"]])
@@ -325,7 +286,7 @@ def test_reading_and_writing_in_transactions_pauses_in_step(scene: Scene) -> Non
         thread.join()
         handed = {tuple(one["positions"].values()) for one in scene.ready("s")}
         assert handed == {(), (len(done),)}
-        scene.go("s", source)
+        scene.go("s")
     assert committed(scene.old, scene.group, source, 1) == [len(done)]
     assert stored(scene.old, target, 1) == [done]
 
@@ -344,7 +305,6 @@ def test_a_go_that_was_not_heard_is_heard_with_the_next_registration(scene: Scen
         until(lambda: consumer.poll(0.05) is None and scene.ready("s"))
         port = scene.service.port
         scene.service.stop()
-        scene.service.route = scene.route(scene.new, 2)
-        scene.service.ended = {"switch": "s", "starts": {f"{topic}-0": 2}}
+        scene.go("s", {f"{topic}-0": 2})
         scene.service.start(port)
         assert values(read(consumer, count(2))) == ["n2", "n3"]

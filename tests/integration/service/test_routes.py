@@ -160,6 +160,16 @@ def test_a_client_is_led_and_told_of_a_change(served: Served) -> None:
     assert served.get("/api/v1/clients")["total"] == 0
 
 
+def test_of_very_many_clients_each_holds_one_connection(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one on which it watches: that by which it reports is closed, as it would be held until the next report."""
+    publish(served, OLD)
+    monkeypatch.setattr(rest, "MANY_CLIENTS", 1)
+    first, second = put(served, asked()), put(served, asked())
+    assert (first.headers.get("connection"), second.headers.get("connection")) == (None, "close")
+    told = served.ask("POST", f"/api/v1/clients/{second.json['id']}/report", {}, role="client")
+    assert (told.status, told.headers.get("connection")) == (200, "close")
+
+
 def test_since_is_the_version_that_led_a_client_so_first(served: Served) -> None:
     """Across versions that change nothing for it, a rename in between, and for one that comes only now."""
     rename = {"name": "r", "match": {"topic": "sales"}, "to": {"cluster": "old", "topics": "x.{topic}"}}

@@ -82,6 +82,18 @@ def test_what_fails_in_a_transaction_leaves_nothing(database: Database) -> None:
         assert connection.execute(text("SELECT count(*) FROM leases")).scalar_one() == 0
 
 
+def test_what_only_reads_waits_for_no_writer(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sees what was there before, and does not hold the writer up."""
+    monkeypatch.setattr(module, "BUSY_S", 0.2)
+    with database.begin() as connection:
+        connection.execute(text("INSERT INTO leases VALUES ('a', 'b', 1, 2)"))
+        with database.read() as reading:
+            assert reading.execute(text("SELECT count(*) FROM leases")).scalar_one() == 0
+            connection.execute(text("INSERT INTO leases VALUES ('c', 'b', 1, 2)"))
+    with database.read() as reading:
+        assert reading.execute(text("SELECT count(*) FROM leases")).scalar_one() == 2
+
+
 def test_a_locked_file_is_told_of_and_can_be_used_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is waited for, but not for ever."""
     monkeypatch.setattr(module, "BUSY_S", 0.2)

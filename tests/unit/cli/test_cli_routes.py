@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
+from typer.testing import CliRunner
 
 from anabranch.cli.hints import quoted
-from anabranch.cli.routes import render, render_change, render_clients
+from anabranch.cli.main import app
+from anabranch.cli.routes import render, render_change, render_clients, render_switches
 from anabranch.cli.routes.operation import progress_text
-from anabranch.cli.routes.options import parameters_of
+from anabranch.cli.routes.options import parameters_of, policy_fields, repeated_policy
+from anabranch.cli.routes.switches import cancel
 from anabranch.errors import InvalidFieldError
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, RouteQuery
 from anabranch.operations.documents import plain
 from anabranch.routes.impact import impact
+from anabranch.routes.journal import switch_fields
 from anabranch.routes.resolve import resolve
 from anabranch.routes.routing import route, router
+from anabranch.routes.switch import (
+    NamedClient,
+    Ready,
+    Stragglers,
+    Switch,
+    SwitchPolicy,
+    SwitchState,
+    WhenLost,
+)
 from anabranch.routes.table import RouteTable
+from anabranch.service.switch_answers import summary_of, switch_answer
+from anabranch.service.verbs.routes import RollbackRequest
+from anabranch.store.switches import StoredSwitch
 from tests.unit.routes.test_resolving import CONTEXTS, rule, table
 
 pytestmark = pytest.mark.unit
@@ -60,7 +78,8 @@ def explained(made: RouteTable, query: RouteQuery) -> Mapping[str, Any]:
 def planned(before: RouteTable, after: RouteTable, *found: Client) -> str:
     """What is shown of a change."""
     moved = impact(router(before, 1, CONTEXTS), router(after, 2, CONTEXTS), found)
-    document = {"base": 7, "hash": "5f0c2b9e4d71a836", "reasons": [], "impact": plain(moved)}
+    switch = [{"before": "old", "after": "new", "link": "old-new", "clients": len(found)}] if found else []
+    document = {"base": 7, "hash": "5f0c2b9e4d71a836", "reasons": [], "switch": switch, "impact": plain(moved)}
     return text(render_change.plan(before, after, document))
 
 
@@ -140,6 +159,7 @@ def test_a_change_says_what_is_other_and_who_moves() -> None:
     assert "and 5 more" in shown
     assert ["producers", "of", "shop", "old", "readers", "2", "host-p0:42,", "host-p1:42"] in rows
     assert "11 registered clients change, 0 stay as they are" in shown
+    assert "11 clients are moved while they run: old -> new, by the map of link old-new" in shown
     assert "plan 5f0c2b9e4d71a836" in shown and "version 7 -> 8" in shown
 
 
@@ -152,13 +172,15 @@ def test_a_change_shows_who_would_be_refused_and_every_reason() -> None:
     elsewhere = planned(table(), table(clusters={"old": {"bootstrap": ["o:1"]}}), other)
     assert "old, otherwise" in elsewhere and "added   cluster old  o:1, PLAINTEXT" in elsewhere
     assert "no code and no rule changes" in planned(table(), table(), one)
+    assert "1 client is moved while they run" in planned(table(), table(), one)
+    assert "while they run" not in planned(table(), table())
 
 
 def test_reasons_keep_their_severity() -> None:
     """A warning does not look as if it forbade anything."""
     found = plain(Reason.found(Severity.WARNING, "what", "fix"))
     impact_ = {"moves": [], "staying": 1, "reasons": [found]}
-    document = {"base": 0, "hash": "h", "reasons": [{**found, "severity": "info"}], "impact": impact_}
+    document = {"base": 0, "hash": "h", "reasons": [{**found, "severity": "info"}], "switch": [], "impact": impact_}
     shown = text(render_change.plan(RouteTable(), RouteTable(), document))
     assert shown.index("warning: what") < shown.index("info: what")
 
@@ -224,3 +246,124 @@ def test_progress_is_one_line() -> None:
     assert progress_text({"ready": 3, "stage": "preparing", "of": 20}) == "preparing, ready 3, of 20"
     assert (progress_text({}), progress_text({"ready": 1})) == ("", "ready 1")
     assert quoted("a reason") == "'a reason'"
+
+
+SWITCH = Switch(
+    "5f0c2b9e4d71a8365f0c2b9e4d71a836",
+    8,
+    NOW - 60_000,
+    NOW,
+    Stragglers.LEAVE,
+    {
+        "c": NamedClient("consumer c", ClientRole.CONSUMER, "billing", "old", "new", {"sales": "sales"}),
+        "p": NamedClient("producer p", ClientRole.PRODUCER, "", "old", "new", {"sales": "sales"}),
+        "q": NamedClient("producer \x1b[2Jq", ClientRole.PRODUCER, "", "old", "new", {"sales": "sales"}),
+    },
+    {("old", "new"): "old-new"},
+    ready={"c": Ready({"sales-0": 7, "sales-1": 9}), "p": Ready(uncertain={"sales-0": 1200, "sales-1": 34})},
+)
+
+
+def stored(switch: Switch) -> StoredSwitch:
+    """A switch as the service has it."""
+    fields = switch_fields(switch)
+    return StoredSwitch(switch.id, switch.state.is_open, switch.state.value, 1, NOW, "mei", "[bold]to new", {}, fields)
+
+
+def test_switches_are_one_line_each_with_why_they_were_given_up() -> None:
+    """In 80 columns, and with whole ids, which are typed; below, why."""
+    given_up = replace(SWITCH, id="a" * 32, state=SwitchState.CANCELLED, why="mei: \x1b[2Jnot now", named={}, ready={})
+    shown = text(render_switches.switches([plain(summary_of(stored(one))) for one in (SWITCH, given_up)], NOW), 80)
+    rows = [line.split() for line in shown.splitlines()]
+    assert [SWITCH.id, "1", "min", "ago", "preparing", "8", "3", "2"] in rows
+    assert [given_up.id, "1", "min", "ago", "cancelled", "8", "0", "0"] in rows
+    assert "aaaaaaaa: mei: " in shown and "not now" in shown and "\x1b" not in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "no client was moved yet" in text(render_switches.switches([], NOW))
+
+
+def test_a_switch_shows_its_clients_those_that_have_not_paused_first() -> None:
+    """With what each handed over, and how many of its messages are in doubt."""
+    shown = text(render_switches.switch(plain(switch_answer(stored(SWITCH))), NOW), 80)
+    assert "by mei: [bold]to new" in shown and "old -> new by the map of link old-new" in shown
+    rows = [line for line in shown.splitlines() if line.startswith(("consumer", "producer"))]
+    assert "not yet" in rows[0] and "billing" in rows[1] and "1,234" in rows[2]
+    assert "\x1b" not in shown and all(len(line) <= 80 for line in shown.splitlines())
+    left = text(render_switches.switch(plain(switch_answer(stored(replace(SWITCH, left=("q",))))), NOW), 80)
+    assert "left behind" in left and "not yet" not in left
+
+
+def test_a_switch_that_went_on_without_a_cluster_says_what_is_in_doubt() -> None:
+    """Which cluster, and each doubt; so does what came of the change."""
+    doubt = "sales-0 was copied up to 7"
+    one = replace(SWITCH, lost=("old",), doubts=(doubt,), state=SwitchState.DONE)
+    shown = text(render_switches.switch(plain(switch_answer(stored(one))), NOW))
+    assert "without old, which did not answer" in shown and f"in doubt: {doubt}" in shown
+    assert f"in doubt: {doubt}" in text(render_change.done({"version": 8, "doubts": [doubt]}))
+    assert "in doubt" not in text(render_change.done({"version": 8, "doubts": []}))
+
+
+@dataclass
+class Asked:
+    """A service that has one switch, and what it was asked."""
+
+    requests: list[tuple[str, ...]] = field(default_factory=list)
+
+    def get(self, path: str, **query: object) -> Any:
+        """The switch, or a list of it."""
+        self.requests.append(("GET", path, *(f"{name}={value}" for name, value in query.items())))
+        return plain([summary_of(stored(SWITCH))] if path == "/switches" else switch_answer(stored(SWITCH)))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The switch, given up."""
+        self.requests.append(("POST", path, body["reason"]))
+        return plain(switch_answer(stored(replace(SWITCH, state=SwitchState.CANCELLED, why="mei: no"))))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """In place of the service."""
+    made = Asked()
+    monkeypatch.setattr(sys.modules[cancel.__module__], "service_of", lambda *_: made)
+    return made
+
+
+def test_a_switch_is_given_up_only_with_execute(asked: Asked) -> None:
+    """Without it the switch is shown, and how to go on is said."""
+    command = ["route", "cancel", SWITCH.id, "--reason", "no"]
+    shown = CliRunner().invoke(app, command)
+    assert shown.exit_code == 0 and "preparing" in shown.stdout and "cancelled" not in shown.stdout
+    assert "nothing was done; give it up with --execute" in shown.stderr
+    assert asked.requests == [("GET", f"/switches/{SWITCH.id}")]
+    done = CliRunner().invoke(app, [*command, "--execute"])
+    assert done.exit_code == 0 and "cancelled" in done.stdout and "nothing was done" not in done.output
+    assert asked.requests[1:] == [("POST", f"/switches/{SWITCH.id}/cancel", "no")]
+
+
+def test_switches_are_asked_by_what_is_typed(asked: Asked) -> None:
+    """Whatever that is, it stays one part of the path."""
+    for words in ((), ("--limit", "3"), (SWITCH.id,), ("../routes ü?",)):
+        assert CliRunner().invoke(app, ["route", "switches", *words]).exit_code == 0
+    assert asked.requests == [
+        ("GET", "/switches", "limit=20"),
+        ("GET", "/switches", "limit=3"),
+        ("GET", f"/switches/{SWITCH.id}"),
+        ("GET", "/switches/..%2Froutes%20%C3%BC%3F"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "typed"),
+    [
+        (SwitchPolicy(), ""),
+        (
+            SwitchPolicy(Stragglers.LEAVE, WhenLost.GO, 5000, True),
+            " --stragglers leave --when-lost go --timeout 5 --at-once",
+        ),
+        (SwitchPolicy(timeout_ms=90_000), " --timeout 90"),
+    ],
+)
+def test_how_clients_are_moved_is_typed_again_as_it_was_typed(policy: SwitchPolicy, typed: str) -> None:
+    """In the command that applies a plan; the service takes the same."""
+    assert repeated_policy(policy) == typed
+    assert RollbackRequest(version=1, reason="r", **policy_fields(policy)).policy() == policy

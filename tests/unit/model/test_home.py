@@ -16,4 +16,4 @@ def test_a_home_is_found_and_one_of_nobody_is_a_name_like_any_other() -> None:
     """A request of the service may name anything; what it names is looked at, and not there."""
     assert expanded("~/a") == Path.home() / "a"
     assert expanded("~nobody-of-that-name/a") == Path("~nobody-of-that-name/a")
-    assert open_files("~\x81ãû]").root.endswith("/~\x81ãû]")
+    assert open_files("~\x81ãû]").root == "~\x81ãû]"

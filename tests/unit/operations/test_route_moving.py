@@ -74,9 +74,11 @@ def test_what_is_not_copied_yet_is_named(both: Lab) -> None:
 
 
 def test_positions_are_exact_or_absent(both: Lab) -> None:
-    """A client is never sent to a guessed offset."""
-    asked = {str(A): 12, str(B): SOURCE_END + 5}
-    assert both.on(both.target, lambda target: moving.starts(target, LINK, asked)) == {str(TO_A): 2}
+    """A client is never sent to a guessed offset, and each to its own, where two stand differently in a partition."""
+    asked = {"one": {str(A): 12, str(B): SOURCE_END + 5}, "other": {str(A): 13}, "new": {}}
+    found = both.on(both.target, lambda target: moving.starts(target, LINK, asked))
+    assert found == {"one": {str(TO_A): 2}, "other": {str(TO_A): 3}, "new": {}}
+    assert both.on(both.target, lambda target: moving.starts(target, LINK, {"new": {}})) == {"new": {}}
 
 
 def test_groups_are_moved_and_moved_again_changes_nothing(both: Lab) -> None:

@@ -11,13 +11,14 @@ import pytest
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext, Security, SecurityProtocol
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import Severity
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
 from anabranch.operations.routes import apply, rollback
-from anabranch.operations.routes.desk import Begun
-from anabranch.operations.routes.desk import Begun
-from anabranch.operations.routes.planning import ForbiddenImpactError
+from anabranch.operations.routes.desk import Switched, SwitchOrder
+from anabranch.operations.routes.planning import ForbiddenImpactError, SwitchLink
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.pattern import Pattern
+from anabranch.routes.switch import SwitchPolicy
 from anabranch.routes.table import Code, Destination, Match, RouteTable, RouteVersion, Rule
 
 pytestmark = pytest.mark.unit
@@ -40,8 +41,7 @@ class Desk:
 
     versions: list[RouteVersion] = field(default_factory=list)
     registered: list[Client] = field(default_factory=list)
-    switches: list[Begun] = field(default_factory=list)
-    switches: list[Begun] = field(default_factory=list)
+    switches: list[SwitchOrder] = field(default_factory=list)
 
     async def newest(self) -> RouteVersion | None:
         """The last one."""
@@ -63,19 +63,10 @@ class Desk:
         """Of one name, whatever it copies."""
         return f"{before}-{after}"
 
-    async def switch(self, begun: Begun) -> RouteVersion:
+    async def switch(self, begun: SwitchOrder) -> Switched:
         """It is done at once."""
         self.switches.append(begun)
-        return await self.publish(begun.table, begun.base, begun.reason)
-
-    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
-        """Of one name, whatever it copies."""
-        return f"{before}-{after}"
-
-    async def switch(self, begun: Begun) -> RouteVersion:
-        """It is done at once."""
-        self.switches.append(begun)
-        return await self.publish(begun.table, begun.base, begun.reason)
+        return Switched("s", await self.publish(begun.table, begun.base, begun.reason), ("a doubt",))
 
     async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:
         """Add one, over the last one alone."""
@@ -104,6 +95,29 @@ def test_a_table_is_published_with_whom_it_moves() -> None:
         done = await apply.apply(desk, planned)
         assert (done.version, done.author, done.moved, done.groups) == (2, "mei", 2, {"billing": ("old", "new")})
         assert desk.versions[-1].reason == "why"
+
+    asyncio.run(run())
+
+
+def test_live_clients_are_moved_by_a_switch_unless_it_is_said_to_be_at_once() -> None:
+    """By the link that copies their topics; how they are moved is part of the plan, and what at once costs is said."""
+    desk = Desk(registered=[client("billing"), client(number=2)])
+
+    async def run() -> None:
+        first = await apply.plan(desk, OLD, "why")
+        await apply.apply(desk, first)
+        assert not first.switch and not desk.switches, "nobody was led before"
+        planned = await apply.plan(desk, NEW, "why", SwitchPolicy(timeout_ms=5))
+        assert planned.switch == (SwitchLink("old", "new", "old-new", 2),) and not planned.reasons
+        at_once = await apply.plan(desk, NEW, "why", SwitchPolicy(at_once=True))
+        assert not at_once.switch and [one.severity for one in at_once.reasons] == [Severity.WARNING]
+        assert len({planned.hash, at_once.hash, (await apply.plan(desk, NEW, "why")).hash}) == 3
+        done = await apply.apply(desk, planned)
+        assert (done.switch, done.doubts) == ("s", ("a doubt",))
+        (begun,) = desk.switches
+        assert (begun.base, begun.policy.timeout_ms, begun.links) == (1, 5, {("old", "new"): "old-new"})
+        back = await rollback.apply(desk, await rollback.plan(desk, 1, "back", SwitchPolicy(at_once=True)))
+        assert (back.version, back.switch, len(desk.switches)) == (3, "", 1)
 
     asyncio.run(run())
 

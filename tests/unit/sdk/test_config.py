@@ -95,6 +95,22 @@ def test_a_setting_that_cannot_be_is_refused_with_its_name(more: dict[str, Any],
     assert "secret" not in str(told.value)
 
 
+def test_the_token_is_the_settings_then_the_environments_then_of_the_file_that_it_names() -> None:
+    """As the command line has it."""
+    both = {**HERE, "ANABRANCH_TOKEN": "t", "ANABRANCH_TOKEN_FILE": "/run/t"}
+    named = {**HERE, "ANABRANCH_TOKEN_FILE": "/run/t"}
+    cases = [
+        ({"route.token.env": "MINE"}, both, "env:MINE"),
+        ({"route.token.file": "/mine"}, both, "file:/mine"),
+        ({}, both, "env:ANABRANCH_TOKEN"),
+        ({}, named, "file:/run/t"),
+        ({}, {**HERE, "ANABRANCH_TOKEN_FILE": "~/t"}, f"file:{Path('~/t').expanduser()}"),
+        ({}, HERE, "env:ANABRANCH_TOKEN"),
+    ]
+    for more, environ, found in cases:
+        assert str(split({"cluster.code": "orders", **more}, environ)[0].token) == found
+
+
 def test_the_service_must_be_said() -> None:
     """By a setting or the environment."""
     with pytest.raises(SettingError, match=r"route\.service: missing"):

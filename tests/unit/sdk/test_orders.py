@@ -103,6 +103,31 @@ def test_an_end_that_was_not_heard_is_read_off_the_next_registration() -> None:
     assert (orders.phase, orders.target) == (Phase.GOING, route("new", 2))
 
 
+def test_who_was_about_to_go_somewhere_goes_there_if_the_next_switch_is_given_up() -> None:
+    """Not back where it was: the switch before has ended there, and the group has gone on; it begins as it was told."""
+    orders = opened()
+    orders.on_prepare("s")
+    orders.paused()
+    orders.on_go("s", route("new", 2), {"t-0": 7})
+    orders.on_prepare("t")
+    assert orders.phase is Phase.HELD
+    orders.on_cancel("t")
+    assert (orders.phase, orders.target, dict(orders.starts)) == (Phase.GOING, route("new", 2), {"t-0": 7})
+
+
+def test_who_is_led_elsewhere_as_a_switch_begins_goes_there_if_it_is_given_up() -> None:
+    """Whether it had heard of it before the switch, or with it."""
+    heard = opened()
+    heard.on_route(route("new", 2), "")
+    heard.on_prepare("s")
+    together = opened()
+    together.on_route(route("new", 2), "s")
+    for orders in (heard, together):
+        assert (orders.phase, orders.paused()) == (Phase.PAUSING, "s")
+        orders.on_cancel("s")
+        assert (orders.phase, orders.target) == (Phase.GOING, route("new", 2))
+
+
 class OrdersMachine(RuleBasedStateMachine):
     """Events of the service and steps of the client, in any order; the client does only what it is ordered."""
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.sdk import stream
-from anabranch.sdk.errors import MalformedAnswerError
-from anabranch.sdk.stream import Chunks, Event, Events
+from anabranch.sdk.errors import MalformedRouteError
+from anabranch.sdk.stream import Chunks, Events, ServerEvent
 from tests.chance import examples
 
 pytestmark = pytest.mark.unit
@@ -39,7 +39,7 @@ def test_events_are_the_same_however_they_are_cut(
     body = b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in cut("".join(lines).encode(), chunks)) + b"0\r\n\r\n"
     reader, found = Chunks(), Events()
     told = [event for piece in cut(body, pieces) for event in found.feed(reader.feed(piece))]
-    assert told == [Event(kind, data) for kind, data in events]
+    assert told == [ServerEvent(kind, data) for kind, data in events]
     assert reader.ended
 
 
@@ -47,22 +47,22 @@ def test_an_event_of_several_lines_is_one() -> None:
     """As the standard has it: lines of data are joined, and an event without data is none."""
     found = Events()
     told = list(found.feed(b"event: a\nid: 7\ndata: [1,\ndata: 2]\n\nevent: b\n\ndata: 3\n\n"))
-    assert told == [Event("a", [1, 2]), Event("message", 3)]
+    assert told == [ServerEvent("a", [1, 2]), ServerEvent("message", 3)]
 
 
 @pytest.mark.parametrize("body", [b"zz\r\n", b"x" * 1001, b"-\r\n"])
 def test_what_is_not_in_chunks_is_refused(body: bytes) -> None:
     """It is another protocol, or a proxy that garbles it."""
-    with pytest.raises(MalformedAnswerError):
+    with pytest.raises(MalformedRouteError):
         Chunks().feed(body)
 
 
 def test_what_is_no_json_and_what_is_endless_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """E2: nothing makes a client hold what a stranger sends."""
-    with pytest.raises(MalformedAnswerError, match="event go"):
+    with pytest.raises(MalformedRouteError, match="event go"):
         list(Events().feed(b"event: go\ndata: {\n\n"))
     monkeypatch.setattr(stream, "LONGEST", 100)
-    with pytest.raises(MalformedAnswerError, match="more than 100"):
+    with pytest.raises(MalformedRouteError, match="more than 100"):
         list(Events().feed(b"data: " + b"x" * 200))
-    with pytest.raises(MalformedAnswerError, match="more than 100"):
+    with pytest.raises(MalformedRouteError, match="more than 100"):
         list(Events().feed(b"data: xxxxxxxxxxxxxxxxxxxxx\n" * 9))

@@ -17,7 +17,7 @@ from anabranch.model.routing import ClientRole, RouteQuery
 from anabranch.model.secrets import MASK
 from anabranch.routes.resolve import resolve
 from anabranch.sdk.errors import (
-    MalformedAnswerError,
+    MalformedRouteError,
     MayNotError,
     NoRouteError,
     RouteProblemError,
@@ -195,7 +195,7 @@ def test_an_answer_without_the_route_of_a_topic_is_none(serve: Serve) -> None:
     """Nothing is guessed."""
     for answer in (None, {}, {"route": route(topics={"orders": "orders"})}):
         serve(answer)
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedRouteError):
             reading()
 
 

@@ -11,7 +11,7 @@ import pytest
 from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import Security
 from anabranch.model.routing import Route
-from anabranch.sdk.errors import MalformedAnswerError, RouteProblemError
+from anabranch.sdk.errors import MalformedRouteError, RouteProblemError
 from anabranch.spark.routes import EarlierPositions, NotTranslatedError, OtherLinkError, OtherTopicsError, starting
 from anabranch.spark.routes.starting import starting_offsets
 
@@ -162,5 +162,5 @@ def test_an_answer_to_another_question_is_none(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(
             service, "ask", lambda *given, ask=ask, changes=changes: {**ask(*given), **(changes if given[2:] else {})}
         )
-        with pytest.raises(MalformedAnswerError):
+        with pytest.raises(MalformedRouteError):
             starting_offsets(service, route(), positions(OLD))

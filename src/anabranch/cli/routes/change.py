@@ -23,6 +23,7 @@ from anabranch.cli.routes.options import (
     ServiceOption,
     StragglersOption,
     TimeoutOption,
+    WhenLostOption,
     policy_fields,
     repeated_policy,
     repeated_service,
@@ -31,7 +32,7 @@ from anabranch.cli.routes.options import (
 from anabranch.cli.running import run
 from anabranch.config import routes_file
 from anabranch.model.plans import REQUEST
-from anabranch.routes.switch import DEADLINE_MS, Stragglers
+from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
 from anabranch.routes.table import RouteTable
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
@@ -54,6 +55,7 @@ def apply(
     file: Annotated[Path, typer.Option("--file", "-f", help="Routes file (YAML), whole.", show_default=False)],
     reason: ReasonOption,
     stragglers: StragglersOption = Stragglers.CANCEL,
+    when_lost: WhenLostOption = WhenLost.WAIT,
     timeout: TimeoutOption = DEADLINE_MS // 1000,
     at_once: AtOnceOption = False,
     execute: ExecuteOption = False,
@@ -68,12 +70,12 @@ def apply(
     pause, what they wrote is copied, their groups are moved, then the table is published and they go on. See
     docs/reference/routes.md.
     """
-    policy = stragglers, timeout, at_once
+    policy = SwitchPolicy(stragglers, when_lost, timeout * 1000, at_once)
     command = f"anabranch route apply -f {quoted(str(file))} --reason {quoted(reason)}"
-    command += repeated_policy(*policy) + repeated_service(service)
+    command += repeated_policy(policy) + repeated_service(service)
     check_flags(command, execute, plan)
     table = routes_file.load(file)
-    request = {"table": routes_file.table_fields(table), "reason": reason, **policy_fields(*policy)}
+    request = {"table": routes_file.table_fields(table), "reason": reason, **policy_fields(policy)}
     client = service_of(ctx, service)
 
     async def planned() -> ServicePlan:
@@ -96,6 +98,7 @@ def rollback(
     ],
     reason: ReasonOption,
     stragglers: StragglersOption = Stragglers.CANCEL,
+    when_lost: WhenLostOption = WhenLost.WAIT,
     timeout: TimeoutOption = DEADLINE_MS // 1000,
     at_once: AtOnceOption = False,
     execute: ExecuteOption = False,
@@ -104,14 +107,14 @@ def rollback(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Publish the table of an earlier version again, as the next version; shows what `route apply` shows."""
-    policy = stragglers, timeout, at_once
+    policy = SwitchPolicy(stragglers, when_lost, timeout * 1000, at_once)
     command = f"anabranch route rollback {number} --reason {quoted(reason)}"
-    command += repeated_policy(*policy) + repeated_service(service)
+    command += repeated_policy(policy) + repeated_service(service)
     check_flags(command, execute, plan)
     client = service_of(ctx, service)
 
     async def planned() -> ServicePlan:
-        request = {"version": number, "reason": reason, **policy_fields(*policy)}
+        request = {"version": number, "reason": reason, **policy_fields(policy)}
         return await _planned(client, "rollback", request, lambda: _table(client, number))
 
     run(_change(client, command, planned, execute, plan, output))

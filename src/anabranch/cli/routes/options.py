@@ -11,7 +11,7 @@ import typer
 from anabranch.cli.hints import quoted
 from anabranch.cli.service_address import address_of, token_of
 from anabranch.errors import InvalidFieldError
-from anabranch.routes.switch import DEADLINE_MS, Stragglers
+from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
@@ -37,6 +37,13 @@ StragglersOption = Annotated[
         help="Of a client that has not paused in time: `cancel` leaves all where they are, `leave` only producers.",
     ),
 ]
+WhenLostOption = Annotated[
+    WhenLost,
+    typer.Option(
+        "--when-lost",
+        help="If the cluster that clients leave does not answer: `wait` for it, or `go` on and tell what is in doubt.",
+    ),
+]
 TimeoutOption = Annotated[
     int, typer.Option("--timeout", metavar="SECONDS", min=1, max=3600, help="How long clients may be moved for.")
 ]
@@ -48,16 +55,22 @@ AtOnceOption = Annotated[
 ]
 
 
-def policy_fields(stragglers: Stragglers, timeout_s: int, at_once: bool) -> dict[str, Any]:
+def policy_fields(policy: SwitchPolicy) -> dict[str, Any]:
     """How clients are moved, as the service takes it."""
-    return {"stragglers": stragglers.value, "timeout_s": timeout_s, "at_once": at_once}
+    return {
+        "stragglers": policy.stragglers.value,
+        "when_lost": policy.when_lost.value,
+        "timeout_s": policy.timeout_ms // 1000,
+        "at_once": policy.at_once,
+    }
 
 
-def repeated_policy(stragglers: Stragglers, timeout_s: int, at_once: bool) -> str:
+def repeated_policy(policy: SwitchPolicy) -> str:
     """What was typed of it, to be repeated in a command."""
-    words = "" if stragglers is Stragglers.CANCEL else f" --stragglers {stragglers.value}"
-    words += "" if timeout_s * 1000 == DEADLINE_MS else f" --timeout {timeout_s}"
-    return words + (" --at-once" if at_once else "")
+    words = "" if policy.stragglers is Stragglers.CANCEL else f" --stragglers {policy.stragglers.value}"
+    words += "" if policy.when_lost is WhenLost.WAIT else f" --when-lost {policy.when_lost.value}"
+    words += "" if policy.timeout_ms == DEADLINE_MS else f" --timeout {policy.timeout_ms // 1000}"
+    return words + (" --at-once" if policy.at_once else "")
 
 
 def service_of(ctx: typer.Context, flag: str | None) -> ServiceClient:

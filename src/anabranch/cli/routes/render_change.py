@@ -47,7 +47,8 @@ def done(report: Mapping[str, Any]) -> RenderableType:
     text = Text(f"done: version {version} of the route table applies")
     if version > 1:
         text.append(f"; go back with: anabranch route rollback {version - 1} --reason WHY --execute")
-    return text
+    doubts = report.get("doubts", ())
+    return Group(text, *(Text(f"in doubt: {printable(one)}", style="yellow") for one in doubts)) if doubts else text
 
 
 def _differences(before: RouteTable, after: RouteTable) -> RenderableType:

@@ -38,6 +38,9 @@ def switch(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
     one = answer["switch"]
     parts: list[RenderableType] = [switches([one], now_ms)]
     parts.append(Text(f"by {printable(one['author'])}: {printable(one['reason'])}"))
+    if one["lost"]:
+        parts.append(Text(f"without {', '.join(one['lost'])}, which did not answer", style="yellow"))
+    parts += [Text(f"in doubt: {printable(doubt)}", style="yellow") for doubt in one["doubts"]]
     parts += [Text(f"{before} -> {after} by the map of link {link}") for before, after, link in answer["links"]]
     if answer["clients"]:
         table = grid(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -31,7 +32,7 @@ def switches(
     """List the switches, the newest first, or show one with its clients: how far it came, and why it was given up."""
     asked = service_of(ctx, service)
     if switch is not None:
-        answer: Any = asked.get(f"/switches/{switch}")
+        answer: Any = asked.get(_path(switch))
         emit(answer, render_switches.switch(answer, now_ms()), output)
         return
     answer = asked.get("/switches", limit=limit)
@@ -49,9 +50,13 @@ def cancel(
     """Give a switch up: every client goes on where it was.  Not once its table is published."""
     asked = service_of(ctx, service)
     if execute:
-        answer: Any = asked.post(f"/switches/{switch}/cancel", {"reason": reason})
+        answer: Any = asked.post(f"{_path(switch)}/cancel", {"reason": reason})
     else:
-        answer = asked.get(f"/switches/{switch}")
+        answer = asked.get(_path(switch))
     emit(answer, render_switches.switch(answer, now_ms()), output)
     if not execute:
         typer.echo("nothing was done; give it up with --execute", err=True)
+
+
+def _path(switch: str) -> str:
+    return f"/switches/{quote(switch, safe='')}"

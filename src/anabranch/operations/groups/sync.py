@@ -32,16 +32,16 @@ async def plan(
     ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.
     """
     begun = time.monotonic()
-    found, _ = await _plan(source, target, link_id, selection, settle_s)
+    found, _ = await prepare(source, target, link_id, selection, settle_s)
     return replace(found, took_ms=_since(begun))
 
 
 async def apply(source: Cluster, target: Cluster, planned: GroupsPlan, settle_s: float | None = None) -> GroupsMoved:
     """Move the groups that are not refused; raises PlanChangedError if the plan has changed."""
     begun = time.monotonic()
-    now, target_groups = await _plan(source, target, planned.link, planned.selection, settle_s)
+    now, target_groups = await prepare(source, target, planned.link, planned.selection, settle_s)
     check_holds(f"groups of link {planned.link!r}", planned, now, _command(planned))
-    moved = await _apply(target, now, target_groups)
+    moved = await carry_out(target, now, target_groups)
     return replace(moved, took_ms=_since(begun))
 
 
@@ -50,10 +50,10 @@ def what(link_id: str) -> str:
     return f"groups sync {link_id}"
 
 
-async def _plan(
+async def prepare(
     source: Cluster, target: Cluster, link_id: str, selection: GroupSelection, settle_s: float | None
 ) -> tuple[GroupsPlan, Mapping[str, Group]]:
-    """The plan, and its groups on the target."""
+    """The plan, and its groups on the target; raises what ``plan`` raises."""
     kinds, limit, maps = await asyncio.gather(
         list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
     )
@@ -76,7 +76,8 @@ async def _plan(
     return replace(found, selection=selection), snapshot.target
 
 
-async def _apply(target: Cluster, found: GroupsPlan, target_groups: Mapping[str, Group]) -> GroupsMoved:
+async def carry_out(target: Cluster, found: GroupsPlan, target_groups: Mapping[str, Group]) -> GroupsMoved:
+    """Move the groups of a plan that was prepared just now; ``apply`` is for one that a person has looked at."""
     at = now_ms()
     moving = found.of(GroupStep.MOVE)
     undo_id = new_id(at) if moving else ""

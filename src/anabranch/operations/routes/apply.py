@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.model.plans import check_holds
-from anabranch.operations.routes.desk import Begun, RouteDesk
+from anabranch.operations.routes.desk import RouteDesk, SwitchOrder
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished, plan_table
 from anabranch.routes.switch import PLAIN_SWITCH, SwitchPolicy
 from anabranch.routes.table import RouteTable
@@ -27,7 +27,9 @@ async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
         return RoutesPublished(newest.version, newest.at_ms, newest.author, 0, {}, now.hash)
     if now.switch:
         links = {(one.before, one.after): one.link for one in now.switch}
-        made = await desk.switch(Begun(now.table, now.base, now.reason, now.policy, links))
+        switched = await desk.switch(SwitchOrder(now.table, now.base, now.reason, now.policy, links))
+        made, switch, doubts = switched.version, switched.switch, switched.doubts
     else:
-        made = await desk.publish(now.table, now.base, now.reason)
-    return RoutesPublished(made.version, made.at_ms, made.author, len(now.impact.moves), now.impact.groups, now.hash)
+        made, switch, doubts = await desk.publish(now.table, now.base, now.reason), "", ()
+    moved = len(now.impact.moves), now.impact.groups
+    return RoutesPublished(made.version, made.at_ms, made.author, *moved, now.hash, switch, doubts)

@@ -14,7 +14,7 @@ from anabranch.routes.table import RouteTable, RouteVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class SwitchOrder:
     """A switch that is to begin: the table over version ``base`` that it publishes, and how."""
 
     table: RouteTable
@@ -22,6 +22,15 @@ class Begun:
     reason: str
     policy: SwitchPolicy
     links: Mapping[Pair, str] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """A switch that was made, the version that it published, and what is not known of a cluster that was lost."""
+
+    switch: str
+    version: RouteVersion
+    doubts: tuple[str, ...]
 
 
 @dataclass(eq=False)
@@ -58,7 +67,7 @@ class RouteDesk(Protocol):
         """The link that copies topics from one cluster to another, where they are called so; raises NoLinkError."""
         ...
 
-    async def switch(self, begun: Begun) -> RouteVersion:
+    async def switch(self, begun: SwitchOrder) -> Switched:
         """Move live clients while they run, and publish a table as all of them have paused.
 
         Raises SwitchCancelledError where they are left where they were.

@@ -16,6 +16,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.model import filters, naming
+from anabranch.model.groups import Group
 from anabranch.model.link import LinkSpec
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
@@ -93,19 +94,28 @@ async def uncopied(target: Cluster, link: str, pinned: Mapping[str, int]) -> tup
     """
     if not pinned:
         return ()
-    asked = [(_partition(name), end) for name, end in sorted(pinned.items())]
+    asked = [(partition_of(name), end) for name, end in sorted(pinned.items())]
     found = await translate(target, link, asked)
     return tuple(
         f"{answer.partition} up to {answer.offset:,}: {answer.why}" for answer in found.answers if answer.answer is None
     )
 
 
-async def starts(target: Cluster, link: str, positions: Mapping[str, int]) -> dict[str, int]:
-    """Positions on the source as those on the target, TOPIC-PARTITION there; what is not exact is absent."""
-    if not positions:
-        return {}
-    found = await translate(target, link, [(_partition(name), at) for name, at in sorted(positions.items())])
-    return {str(partition): offset for partition, offset in found.offsets.items()}
+async def starts(
+    target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]
+) -> dict[str, Mapping[str, int]]:
+    """Positions of clients on the source as those on the target, TOPIC-PARTITION there; what is not exact is absent.
+
+    The maps are read once for all clients.
+    """
+    asked = sorted({(partition_of(name), at) for each in positions.values() for name, at in each.items()})
+    answers = (await translate(target, link, asked)).answers if asked else ()
+    there = {(one.partition, one.offset): (one.to, one.answer) for one in answers}
+    found: dict[str, Mapping[str, int]] = {}
+    for client_id, each in positions.items():
+        places = [there[partition_of(name), at] for name, at in each.items()]
+        found[client_id] = {str(to): offset for to, offset in places if to is not None and offset is not None}
+    return found
 
 
 async def move_groups(
@@ -116,28 +126,31 @@ async def move_groups(
     A group that has committed nothing is where it belongs.  What is in the way is told, and may be gone when it is
     asked again.  Raises ClusterError.
     """
-    planned = await _planned(source, target, link, groups, topics)
-    if planned is None:
+    prepared = await _prepared(source, target, link, groups, topics)
+    if prepared is None:
         return Moved(True)
+    planned, there = prepared
     blocked = [f"group {group.group}: {group.reasons[0].what}" for group in planned.groups if _is_blocked(group)]
     if blocked:
         return Moved(False, why="; ".join(blocked))
-    # Nobody has to be seen to be still: who reads has paused, and a group with members is refused.
-    done = await sync.apply(source, target, planned, settle_s=0.0)
+    done = await sync.carry_out(target, planned, there)
     failed = [f"group {group.group}: {group.failure}" for group in done.of(GroupStep.FAILED)]
     return Moved(not failed, done.undo, "; ".join(failed))
 
 
-async def _planned(
+async def _prepared(
     source: Cluster, target: Cluster, link: str, groups: Iterable[str], topics: Iterable[str]
-) -> GroupsPlan | None:
-    """The plan of those of the groups that the source knows; None where it knows none of them."""
+) -> tuple[GroupsPlan, Mapping[str, Group]] | None:
+    """The plan of those of the groups that the source knows, and those on the target; None where it knows none.
+
+    Nobody has to be seen to be still: who reads has paused, and a group with members is refused.
+    """
     patterns = [re.escape(name) for name in sorted(groups)]
     counted = tuple(re.escape(name) for name in sorted(topics))
     while patterns:
         try:
             selection = GroupSelection(tuple(patterns), topics=counted)
-            return await sync.plan(source, target, link, selection, settle_s=0.0)
+            return await sync.prepare(source, target, link, selection, settle_s=0.0)
         except NoSuchGroupError as error:
             patterns.remove(error.pattern)
     return None
@@ -165,6 +178,7 @@ async def take_back(target: Cluster, link: str, groups: Iterable[str], since_ms:
     return "; ".join(failures)
 
 
-def _partition(name: str) -> TopicPartition:
+def partition_of(name: str) -> TopicPartition:
+    """The partition of a name TOPIC-PARTITION."""
     topic, _, number = name.rpartition("-")
     return TopicPartition(topic, int(number))

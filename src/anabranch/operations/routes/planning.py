@@ -81,6 +81,7 @@ class RoutesPlan:
 class RoutesPublished:
     """What came of it; ``moved`` counts the clients that changed, ``groups`` are those that moved, from where to where.
 
+    ``switch`` is the one by which they were moved, or empty, ``doubts`` what is not known of a cluster that was lost.
     Of a table that applied already ``version`` is that one, and nothing was published.
     """
 
@@ -90,6 +91,8 @@ class RoutesPublished:
     moved: int
     groups: Mapping[str, tuple[str, str]]
     hash: str
+    switch: str = ""
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -120,7 +123,7 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
-        "policy": [policy.stragglers.value, policy.timeout_ms, policy.at_once],
+        "policy": [policy.stragglers.value, policy.when_lost.value, policy.timeout_ms, policy.at_once],
     }
     return RoutesPlan(
         base,

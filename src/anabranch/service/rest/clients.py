@@ -41,6 +41,8 @@ Positions = Annotated[dict[Name, Offset], Field(max_length=10_000)]
 QUIET_S = 20.0
 """How long nothing is sent before a comment is, so that whoever is in between keeps the connection."""
 SEND_S = 60.0
+MANY_CLIENTS = 2_000
+"""With more of them a connection is closed after each answer: kept until the next report, each would hold two open."""
 LONGEST_ERROR = 500
 """Characters of a client's last error that are kept."""
 
@@ -91,7 +93,7 @@ async def register(here: Here, client_id: ClientId, request: Request, caller: As
     pace, hold = _pace(here), here.switching.hold(client_id, client.query)
     go = None if hold is not None else here.switching.go(client_id)
     made = RegistrationAnswer(client.id, route_answer(route), hold, go, pace.lease_ms, pace.report_ms, pace.version)
-    return answer(made)
+    return _of_many(here, answer(made))
 
 
 @router.post("/{client_id}/report", responses=answered(Pace), openapi_extra=expects(ToldReport))
@@ -102,7 +104,7 @@ async def report(here: Here, client_id: ClientId, request: Request, caller: AsCl
     counts = body.version, body.records, body.bytes, body.errors, body.lag
     here.registry.report(caller.account, client_id, ClientReport(*counts, dict(body.positions), error))
     here.switching.follows(client_id, body.version)
-    return answer(_pace(here))
+    return _of_many(here, answer(_pace(here)))
 
 
 @router.post("/{client_id}/ready", responses=answered(Pace), openapi_extra=expects(HandedOver))
@@ -188,6 +190,13 @@ def _order(client: Client) -> tuple[str, ...]:
 
 def _pace(here: Instance) -> Pace:
     return Pace(here.registry.lease_ms, here.registry.report_ms, here.routing.number)
+
+
+def _of_many(here: Instance, made: JSONResponse) -> JSONResponse:
+    """The answer to one of the clients."""
+    if len(here.registry) > MANY_CLIENTS:
+        made.headers["Connection"] = "close"
+    return made
 
 
 class _Stream(Response):

@@ -13,7 +13,7 @@ from anabranch.config.yaml_file import yaml_text
 from anabranch.model.accounts import Role
 from anabranch.operations.routes import apply, rollback
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished
-from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy
+from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
 from anabranch.routes.table import RouteTable
 from anabranch.service.reach import Reach
 from anabranch.service.route_desk import ServiceDesk
@@ -28,22 +28,26 @@ class ChangeRequest(Request):
     """How live clients are moved to another cluster.
 
     ``stragglers`` is what becomes of it when one has not paused after ``timeout_s`` seconds: it is given up, or
-    producers are left behind.  With ``at_once`` nothing is coordinated, and no position is moved.
+    producers are left behind; ``when_lost`` what becomes of it when the cluster that they leave does not answer.  With
+    ``at_once`` nothing is coordinated, and no position is moved.
     """
 
     stragglers: Literal["cancel", "leave"] = "cancel"
+    when_lost: Literal["wait", "go"] = "wait"
     timeout_s: Annotated[int, Field(ge=1, le=3600)] = DEADLINE_MS // 1000
     at_once: bool = False
 
     def policy(self) -> SwitchPolicy:
         """As it is planned."""
-        return SwitchPolicy(Stragglers(self.stragglers), self.timeout_s * 1000, self.at_once)
+        return SwitchPolicy(Stragglers(self.stragglers), WhenLost(self.when_lost), self.timeout_s * 1000, self.at_once)
 
     def options(self) -> list[tuple[str, object]]:
         """As options of the command line."""
         timeout = None if self.timeout_s * 1000 == DEADLINE_MS else self.timeout_s
         stragglers = None if self.stragglers == "cancel" else self.stragglers
-        return [("--stragglers", stragglers), ("--timeout", timeout), ("--at-once", self.at_once)]
+        when_lost = None if self.when_lost == "wait" else self.when_lost
+        found = [("--stragglers", stragglers), ("--when-lost", when_lost)]
+        return [*found, ("--timeout", timeout), ("--at-once", self.at_once)]
 
 
 class ApplyRequest(ChangeRequest):

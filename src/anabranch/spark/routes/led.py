@@ -27,7 +27,7 @@ from anabranch.model.routing import ClientFacts, ClientRole, Route, RouteQuery
 from anabranch.sdk.cache import RouteCache
 from anabranch.sdk.config import CODE, OURS, PARAMETERS, TOPICS, Settings, split
 from anabranch.sdk.errors import (
-    MalformedAnswerError,
+    MalformedRouteError,
     MayNotError,
     NoRouteError,
     ServiceDownError,
@@ -160,7 +160,7 @@ def _told(service: RouteService, ours: Settings, query: RouteQuery) -> Route:
     with contextlib.suppress(AnabranchError):  # its lease ends by itself
         service.ask("DELETE", path)
     if not isinstance(answer, dict):
-        raise MalformedAnswerError("registration", "it is no object")
+        raise MalformedRouteError("registration", "it is no object")
     if answer.get("hold"):
         raise HeldBySwitchError(query.code, str(answer["hold"]))
     return route_of(answer.get("route"))
@@ -173,7 +173,7 @@ def _checked(query: RouteQuery, route: Route) -> Route:
         raise MayNotError("read" if reads else "write", route.code, route.cluster, route.rule)
     missing = [topic for topic in query.topics if topic not in route.topics]
     if missing:
-        raise MalformedAnswerError("route", f"it does not say what topic {missing[0]} is called")
+        raise MalformedRouteError("route", f"it does not say what topic {missing[0]} is called")
     return replace(route, topics={topic: route.topics[topic] for topic in query.topics})
 
 

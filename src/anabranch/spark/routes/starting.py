@@ -19,7 +19,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.model.positions import AnswerKind
 from anabranch.model.routing import Route
 from anabranch.model.topics import TopicPartition
-from anabranch.sdk.errors import MalformedAnswerError, RouteProblemError
+from anabranch.sdk.errors import MalformedRouteError, RouteProblemError
 from anabranch.sdk.service import RouteService
 from anabranch.spark.routes.errors import NotTranslatedError, OtherLinkError, OtherTopicsError, Untranslated
 
@@ -102,7 +102,7 @@ def _translated(
         told = service.ask("POST", f"{path}/translate", {"questions": questions, "reverse": reverse})
         for place, answer in zip(part, _answers(told, cluster, len(part)), strict=True):
             if (answer.get("partition"), answer.get("offset")) != (str(place), asked[place]):
-                raise MalformedAnswerError(_WHAT, f"it does not answer {place} at {asked[place]}")
+                raise MalformedRouteError(_WHAT, f"it does not answer {place} at {asked[place]}")
             if answer.get("kind") == AnswerKind.EXACT:
                 found.update([_exact(answer)])
             else:
@@ -110,7 +110,7 @@ def _translated(
     if refused:
         raise NotTranslatedError(positions.link, cluster, len(places), tuple(refused), reverse)
     if len(found) != len(places):
-        raise MalformedAnswerError(_WHAT, "two partitions have one place")
+        raise MalformedRouteError(_WHAT, "two partitions have one place")
     return found
 
 
@@ -130,7 +130,7 @@ def _way(service: RouteService, cluster: str, positions: EarlierPositions) -> tu
         was_found = True
         summary = told.get("summary") if isinstance(told, dict) else None
         if not isinstance(summary, dict) or not isinstance(summary.get("source"), str):
-            raise MalformedAnswerError("link", "it has no source")
+            raise MalformedRouteError("link", "it has no source")
         if summary["source"] == source:
             return path, target != cluster
     if unknown is not None and not was_found:
@@ -145,9 +145,9 @@ def _quoted(name: str) -> str:
 def _answers(told: Any, cluster: str, number: int) -> list[dict[str, Any]]:
     answers = told.get("answers") if isinstance(told, dict) else None
     if not isinstance(answers, list) or len(answers) != number or not all(isinstance(one, dict) for one in answers):
-        raise MalformedAnswerError(_WHAT, "it has not an answer for each question")
+        raise MalformedRouteError(_WHAT, "it has not an answer for each question")
     if told.get("cluster") != cluster:
-        raise MalformedAnswerError(_WHAT, f"its offsets are of cluster {told.get('cluster')}")
+        raise MalformedRouteError(_WHAT, f"its offsets are of cluster {told.get('cluster')}")
     return answers
 
 
@@ -155,7 +155,7 @@ def _exact(answer: Mapping[str, Any]) -> tuple[TopicPartition, int]:
     to, offset = answer.get("to"), answer.get("answer")
     topic, _, partition = to.rpartition("-") if isinstance(to, str) else ("", "", "")
     if not topic or not _NUMBER.fullmatch(partition) or isinstance(offset, bool) or not isinstance(offset, int):
-        raise MalformedAnswerError(_WHAT, "an exact answer without its place")
+        raise MalformedRouteError(_WHAT, "an exact answer without its place")
     return TopicPartition(topic, int(partition)), offset
 
 
@@ -163,5 +163,5 @@ def _refusal(place: TopicPartition, offset: int, answer: Mapping[str, Any]) -> U
     try:
         kind = AnswerKind(str(answer.get("kind")))
     except ValueError:
-        raise MalformedAnswerError(_WHAT, f"kind {answer.get('kind')!r}") from None
+        raise MalformedRouteError(_WHAT, f"kind {answer.get('kind')!r}") from None
     return Untranslated(str(place), offset, kind, str(answer.get("why", "")))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from anabranch.errors import ConfigError
 from anabranch.model.cluster import ClientCredentialsLogin, ClusterContext, PasswordLogin, SaslMechanism, Tls
+from anabranch.model.home import expanded
 from anabranch.model.secrets import SecretKind, SecretRef
 
 _PROVIDERS = "org.apache.kafka.common.config.provider"
@@ -122,7 +123,7 @@ def _sasl(context: ClusterContext) -> dict[str, str]:
 def _reference(name: str, secret: SecretRef) -> str:
     if secret.kind is SecretKind.ENV:
         return f"${{env:{secret.name}}}"
-    path = Path(secret.name).expanduser()
+    path = expanded(secret.name)
     if path.is_file() and path.read_bytes().endswith((b"\n", b"\r")):
         raise UnreadableByJvmError(
             name,

@@ -1,0 +1,81 @@
+"""What a switch does where the cluster that clients leave does not answer: it goes on by what is known without it.
+
+Nothing is taken for certain that is not: each doubt is told, with the partition and the offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from anabranch.groups.undo import UndoRecord, same
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.clock import now_ms
+from anabranch.model.groups import Commit, GroupState
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.translate import After, to_target
+from anabranch.operations.groups import sync
+from anabranch.operations.groups.commits import move, new_id, read_groups
+from anabranch.operations.offsets.translate import translate
+from anabranch.operations.routes.moving import Moved, partition_of
+from anabranch.state.maps.reading import read_maps
+from anabranch.state.topics.positions import Positions
+
+_FAR = 2**62
+"""Behind every offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedWithout:
+    """What became of groups whose old cluster does not answer; ``doubts`` is what is not known, in words."""
+
+    moved: Moved
+    doubts: tuple[str, ...] = ()
+
+
+async def move_without(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> MovedWithout:
+    """Commit on the target what the members of groups have handed over, where the source does not answer.
+
+    ``positions`` are by group, TOPIC-PARTITION on the source.  Where a record was read that was not copied the group
+    goes on behind what was: that is told, with both offsets.  Raises ClusterError.
+    """
+    names = sorted(positions)
+    asked = sorted({(partition_of(name), at) for each in positions.values() for name, at in each.items()})
+    found = await translate(target, link, asked) if asked else None
+    answers = {} if found is None else {(one.partition, one.offset): one for one in found.answers}
+    groups = await read_groups(target, names)
+    at_ms, records, doubts = now_ms(), [], []
+    undo_id = new_id(at_ms)
+    for name in names:
+        group, writes = groups[name], dict[TopicPartition, Commit]()
+        if group.state not in (GroupState.EMPTY, GroupState.DEAD):
+            return MovedWithout(Moved(False, why=f"group {name} has members on {target.name}"))
+        for partition, offset in positions[name].items():
+            answer = answers[partition_of(partition), offset]
+            pair = answer.below or answer.above
+            there = answer.answer if answer.answer is not None else None if pair is None else pair.answer
+            if there is None or answer.to is None:
+                doubts.append(f"group {name}: {partition} was read up to {offset:,}, and {answer.why}")
+                continue
+            if answer.answer is None:
+                doubts.append(
+                    f"group {name}: {partition} was read up to {offset:,}, and goes on at {there:,}: {answer.why}"
+                )
+            writes[answer.to] = Commit(there)
+        if any(not same(group.commits.get(at), commit) for at, commit in writes.items()):
+            former = {at: group.commits.get(at) for at in writes}
+            existed = group.state is not GroupState.DEAD
+            records.append(UndoRecord(undo_id, name, existed, former, writes, at_ms, sync.what(link)))
+    failed = await move(target, Positions(target), records)
+    why = "; ".join(f"group {name}: {problem}" for name, problem in sorted(failed.items()))
+    return MovedWithout(Moved(not failed, undo_id if records else "", why), tuple(doubts))
+
+
+async def copied_to(target: Cluster, link: str, topics: Iterable[str]) -> tuple[str, ...]:
+    """Up to where partitions of some topics were copied, each in words; raises ClusterError."""
+    wanted, maps = frozenset(topics), await read_maps(target, link, None)
+    return tuple(
+        f"{at} was copied up to {end.end:,}: what was written there later is not on {target.name}"
+        for at, lane in sorted(maps.maps.items())
+        if at.topic in wanted and isinstance(end := to_target(lane.ranges, _FAR), After)
+    )
