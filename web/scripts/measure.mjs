@@ -1,10 +1,11 @@
 // `npm run measure`: how long a link of 10,000 lanes takes to be shown and to be scrolled, in this machine's browser.
 import { person, signIn, startBrowser } from "../tests/support/browser.mjs";
 import { startStand } from "../tests/support/stand.mjs";
+import { together } from "../tests/support/together.mjs";
 
 const TIMES = 5;
 const middle = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-const [stand, browser] = await Promise.all([startStand("--lanes", "10000"), startBrowser()]);
+const [stand, browser] = await together(startStand("--lanes", "10000"), startBrowser());
 try {
   const page = await person(browser);
   await signIn(page, stand, "viewer");

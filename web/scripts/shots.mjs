@@ -4,7 +4,9 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dialog, PAGES, person, shows, signIn, startBrowser } from "../tests/support/browser.mjs";
+import { fillRoutes, MOVED, reporting, REPORTS } from "../tests/support/routes.mjs";
 import { startStand } from "../tests/support/stand.mjs";
+import { together } from "../tests/support/together.mjs";
 
 const OUT = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "build", "shots");
 const WIDTHS = [360, 768, 1280, 2560];
@@ -56,6 +58,13 @@ const ASKED = {
     await page.getByRole("button", { name: "Make a token" }).click();
     await dialog(page).getByLabel("Name").fill("for the dashboard");
   },
+  "plan-of-routes": async (page, stand) => {
+    await page.goto(`${stand.url}/routes/change`);
+    await page.getByLabel("Routes file").fill(JSON.stringify(MOVED, null, 2));
+    await page.getByLabel("Reason").fill("to the new cluster");
+    await page.getByRole("button", { name: "Plan the change" }).click();
+    await dialog(page).getByRole("table", { name: "How they are moved" }).waitFor();
+  },
   "a-filter-that-finds-nothing": async (page, stand) => {
     await page.goto(`${stand.url}/audit?account=nobody`);
     await page.getByText("No entry is as the filter wants it").waitFor();
@@ -63,12 +72,16 @@ const ASKED = {
 };
 
 await mkdir(OUT, { recursive: true });
-const [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+const [stand, browser] = await together(startStand(), startBrowser());
+let quiet;
 try {
   await stand.apply("links/set", { target: "new", link: "old-new", rate_limit: "7MB/s" });
   const [operation] = (await stand.ask("GET", "operations")).body;
+  const routes = await fillRoutes(stand);
+  quiet = reporting(stand, REPORTS);
   const others = {
     operation: [`/operations/${operation.id}`, "was changed"],
+    switch: [routes.switch, "It was given up, and nothing was published"],
     plan: [`/plans/${(await stand.plan("groups/sync", { target: "new", link: "old-new" })).id}`, "What it changes"],
   };
   let taken = 0;
@@ -105,6 +118,7 @@ try {
   }
   console.log(`${taken} pictures are in ${OUT}`);
 } finally {
+  quiet?.();
   await browser.close();
   await stand.end();
 }

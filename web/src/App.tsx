@@ -19,6 +19,7 @@ import { OperationPage } from "./pages/OperationPage";
 import { Operations } from "./pages/Operations";
 import { PlanPage } from "./pages/PlanPage";
 import { Routes } from "./pages/routes/Routes";
+import { SwitchPage } from "./pages/routes/SwitchPage";
 import { VersionPage } from "./pages/routes/VersionPage";
 import { SignIn } from "./pages/SignIn";
 import { Boundary } from "./parts/Boundary";
@@ -79,6 +80,7 @@ function Pages() {
       </Route>
       <Route path="/clusters" component={Clusters} />
       <Route path="/routes/versions/:version">{({ version }) => <VersionPage key={version} version={version} />}</Route>
+      <Route path="/routes/switches/:id">{({ id }) => <SwitchPage key={id} id={id} />}</Route>
       <Route path="/routes/:tab?">{({ tab }) => <Routes key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/applications" component={Applications} />
       <Route path="/applications/:id">{({ id }) => <ClientPage key={id} id={id} />}</Route>

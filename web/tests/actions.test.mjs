@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 const LINK = "/links/new/old-new";
 const ON_LINK = { target: "new", link: "old-new" };
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  [stand, browser] = await together(startStand(), startBrowser());
 });
 after(async () => {
   await browser?.close();

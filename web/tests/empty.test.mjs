@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 let stand;
 let fresh;
 let browser;
 before(async () => {
-  [stand, fresh, browser] = await Promise.all([startStand(), startStand("--empty"), startBrowser()]);
+  [stand, fresh, browser] = await together(startStand(), startStand("--empty"), startBrowser());
 });
 after(async () => {
   await browser?.close();

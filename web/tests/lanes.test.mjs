@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 const LANES = 10_000;
 let stand;
 let browser;
 let page;
 before(async () => {
-  [stand, browser] = await Promise.all([startStand("--lanes", String(LANES)), startBrowser()]);
+  [stand, browser] = await together(startStand("--lanes", String(LANES)), startBrowser());
   page = await person(browser);
   await signIn(page, stand, "viewer", "/links/new/wide");
   await page.getByText("10,000 lanes", { exact: true }).first().waitFor();

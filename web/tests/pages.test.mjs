@@ -5,6 +5,7 @@ import axe from "@axe-core/playwright";
 import { dialog, PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { fillRoutes } from "./support/routes.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
 
@@ -12,10 +13,10 @@ let stand;
 let browser;
 const pages = {};
 before(async () => {
-  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  [stand, browser] = await together(startStand(), startBrowser());
   await stand.apply("links/set", { target: "new", link: "old-new", rate_limit: "7MB/s" });
   const [operation] = (await stand.ask("GET", "operations")).body;
-  await fillRoutes(stand);
+  Object.assign(pages, await fillRoutes(stand));
   pages.operation = `/operations/${operation.id}`;
   const plan = await stand.plan("groups/sync", { target: "new", link: "old-new" });
   pages.plan = `/plans/${plan.id}`;
@@ -25,7 +26,7 @@ after(async () => {
   await stand?.end();
 });
 
-const OTHER = { operation: "was changed", plan: "What it changes" };
+const OTHER = { operation: "was changed", plan: "What it changes", switch: "It was given up, and nothing was published" };
 const visit = async (page, name) => {
   await page.goto(stand.url + (PAGES[name] ?? pages[name]));
   if (name in OTHER) await page.getByText(OTHER[name]).first().waitFor();
@@ -44,7 +45,7 @@ for (const theme of ["light", "dark"]) {
     await page.getByLabel("Token").waitFor();
     assert.deepEqual(await found(page), []);
     await signIn(page, stand, "admin");
-    for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+    for (const name of [...Object.keys(PAGES), ...Object.keys(OTHER)]) {
       await visit(page, name);
       assert.deepEqual(await found(page), [], name);
     }
@@ -63,7 +64,7 @@ for (const width of [360, 768, 2560]) {
   test(`no page is wider than a window of ${width} pixels`, async () => {
     const page = await person(browser, { width, height: 800 });
     await signIn(page, stand, "admin");
-    for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+    for (const name of [...Object.keys(PAGES), ...Object.keys(OTHER)]) {
       await visit(page, name);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(over <= 0, `${name} is ${over} pixels too wide`);
@@ -153,7 +154,7 @@ test("no dialog is wider than a window of 360 pixels, or hides what is in it", a
 test("axe finds nothing on any page in a window of 360 pixels", async () => {
   const page = await person(browser, { width: 360, height: 640 });
   await signIn(page, stand, "admin");
-  for (const name of [...Object.keys(PAGES), "operation", "plan"]) {
+  for (const name of [...Object.keys(PAGES), ...Object.keys(OTHER)]) {
     await visit(page, name);
     assert.deepEqual(await found(page), [], name);
   }

@@ -6,12 +6,13 @@ import { after, before, test } from "node:test";
 import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { clientId, example, fillRoutes, publish, register, reporting, REPORTS, TABLE } from "./support/routes.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 let stand;
 let browser;
 let quiet;
 before(async () => {
-  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  [stand, browser] = await together(startStand(), startBrowser());
 });
 after(async () => {
   quiet?.();
@@ -99,6 +100,18 @@ test("a route is explained with each rule on its way, at an address of its own",
   await other.getByRole("button", { name: "Explain", exact: true }).click();
   await other.getByRole("alert").getByText("Such a client is refused").waitFor();
   assert.match(await other.getByRole("alert").innerText(), /there is no cluster code 'nobody'[\s\S]*What to do:/i);
+  // Back and forward lead to questions, and the form has theirs.
+  const asked = async () => [await other.getByRole("textbox", { name: "Code" }).inputValue(), await other.getByLabel("Parameters").inputValue()];
+  await other.goBack();
+  await other.getByText("Code shop leads to cluster new").waitFor();
+  assert.deepEqual(await asked(), ["shop", "job_id=1234"]);
+  await other.getByLabel("Parameters").fill("job_id");
+  await other.getByRole("button", { name: "Explain", exact: true }).click();
+  await other.getByRole("alert").getByText("job_id: not NAME=VALUE").waitFor();
+  await other.goForward();
+  await other.getByRole("alert").getByText("Such a client is refused").waitFor();
+  assert.deepEqual(await asked(), ["nobody", "job_id=1234"]);
+  assert.equal(await other.getByText("job_id: not NAME=VALUE").count(), 0);
   sound(page);
 });
 

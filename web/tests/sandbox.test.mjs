@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startSandbox } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 /** Spark starts within this, also on a machine that is busy. */
 const SPARK = { timeout: 240_000 };
@@ -11,7 +12,7 @@ const LINK = "/links/new/first";
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await Promise.all([startSandbox(), startBrowser()]);
+  [stand, browser] = await together(startSandbox(), startBrowser());
 });
 after(async () => {
   await browser?.close();

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  [stand, browser] = await together(startStand(), startBrowser());
 });
 after(async () => {
   await browser?.close();

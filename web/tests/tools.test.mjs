@@ -4,12 +4,13 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startStand } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
 
 const LINK = "/links/new/old-new";
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await Promise.all([startStand(), startBrowser()]);
+  [stand, browser] = await together(startStand(), startBrowser());
 });
 after(async () => {
   await browser?.close();

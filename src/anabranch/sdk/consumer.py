@@ -244,7 +244,7 @@ class Consumer(RoutedReader):
                 raise
         finally:  # whatever a callback raises
             with self._changed:
-                self._closed, self._inner = True, None
+                self._closed, self._leaves, self._inner = True, False, None
                 self._heed()
             self._session.close()
 

@@ -103,6 +103,7 @@ class RoutedReader:
         self._started: dict[Place, int] = {}
         self._committed: dict[Place, int] = {}
         self._assigned: dict[Place, None] = {}
+        self._stands: list[Any] | None = None
         self._known = KnownOffsets()
         self._there: Mapping[str, str] = {}
         self._here: Mapping[str, str] = {}
@@ -248,6 +249,7 @@ class RoutedReader:
         """Have the next call look at the orders; under the lock."""
         if self._orders.phase is Phase.OPEN and self._orders.route is not None:
             self._name(self._orders.route)
+            self._stands = None
         self._due = self._closed or self._measures or self._rejoins or self._orders.phase is not Phase.OPEN
         inner = self._inner
         self._cell[0] = _nothing if self._due or inner is None else inner.poll if self._plain else self._read
@@ -274,7 +276,7 @@ class RoutedReader:
 
         Not in a callback, in the middle of a call of the client that would be left.
         """
-        if self._leaves or self._calls_back:
+        if (self._leaves or self._calls_back) and not self._closed:
             return False
         until = None if timeout is None or timeout < 0 else monotonic() + timeout
         if not self._is_registered and not self._closed:
@@ -361,7 +363,7 @@ class RoutedReader:
                 inner.close()
             finally:
                 self._leaves, self._inner = False, None
-        self._left = left
+        self._left, self._stands = left, None
         with self._changed:
             if self._orders.phase is Phase.PAUSING:
                 switch = self._orders.paused()
@@ -379,7 +381,7 @@ class RoutedReader:
 
     def _stand(self, inner: Any) -> Left:
         """Where it stands, once all that was to be committed is: the broker takes commits in their order."""
-        assigned = self._parts()
+        assigned, stands = self._parts(), self._positions(inner)
         if self._auto_commits:
             try:
                 for one in inner.commit(asynchronous=False):
@@ -395,7 +397,7 @@ class RoutedReader:
                     raise KafkaException(one.error)
                 committed[one.topic, one.partition] = one.offset
         positions: dict[Place, int] = {}
-        for one in inner.position(assigned):
+        for one in stands:
             at = one.offset if one.offset >= 0 else committed.get((one.topic, one.partition), OFFSET_INVALID)
             if at >= 0:
                 positions[one.topic, one.partition] = at
@@ -406,19 +408,19 @@ class RoutedReader:
 
         confluent-kafka answers nothing until the group's session is over where it is not.  Raises KafkaException.
         """
-        done: queue.Queue[Left | KafkaException] = queue.Queue()
+        done: queue.Queue[Left | Exception] = queue.Queue()
 
         def stand() -> None:
             try:
                 done.put(self._stand(inner))
-            except KafkaException as error:
+            except Exception as error:
                 done.put(error)
 
         threading.Thread(target=stand, name="anabranch-commit", daemon=True).start()
         while True:
             with contextlib.suppress(queue.Empty):
                 found = done.get(timeout=SLICE_S)
-                if isinstance(found, KafkaException):
+                if isinstance(found, Exception):
                     raise found
                 return found
             if self._orders.lost:
@@ -426,11 +428,18 @@ class RoutedReader:
 
     def _stand_alone(self, inner: Any) -> Left:
         """Where it stands as far as is known without the cluster (U5)."""
-        assigned = self._parts()
         if not self._auto_commits:
-            ours = {_of(one) for one in assigned}
+            ours = {_of(one) for one in self._parts()}
             return Left(self._cluster, {place: at for place, at in self._committed.items() if place in ours})
-        return Left(self._cluster, {_of(one): one.offset for one in inner.position(assigned) if one.offset >= 0})
+        return Left(self._cluster, {_of(one): one.offset for one in self._positions(inner) if one.offset >= 0})
+
+    def _positions(self, inner: Any) -> list[Any]:
+        """The positions as it pauses: asked before anything is committed, since a client that waits for a cluster that
+        does not answer tells no position either.
+        """
+        if self._stands is None:
+            self._stands = inner.position(self._parts())
+        return self._stands
 
     def _parts(self) -> list[Any]:
         """The partitions that it has, by the names there, as was last told.

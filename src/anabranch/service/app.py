@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -95,6 +95,7 @@ def make_app(instance: Instance) -> FastAPI:
     app.add_exception_handler(AnabranchError, _known)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _of_framework)
+    app.add_exception_handler(ClientDisconnect, _left)
     app.add_exception_handler(Exception, _unexpected)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -157,6 +158,11 @@ def _methods(request: Request) -> set[str]:
     routes = (*(one for module in _ROUTERS for one in module.router.routes), *request.app.router.routes)
     known = [one for one in routes if isinstance(one, Route) and one.matches(request.scope)[0] is not Match.NONE]
     return {method for one in known for method in one.methods or ()}
+
+
+async def _left(_: Request, __: Exception) -> Response:
+    """Whoever asked has gone, which thousands of clients do at once where they wait too long: it is no failure."""
+    return Response(status_code=408)
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
@@ -168,6 +169,16 @@ def test_of_very_many_clients_each_holds_one_connection(served: Served, monkeypa
     assert (first.headers.get("connection"), second.headers.get("connection")) == (None, "close")
     told = served.ask("POST", f"/api/v1/clients/{second.json['id']}/report", {}, role="client")
     assert (told.status, told.headers.get("connection")) == (200, "close")
+
+
+def test_a_client_that_leaves_before_it_has_asked_is_no_failure(served: Served, capfd: Any) -> None:
+    """Of thousands that lose patience at once each would be a page in the log."""
+    head = f"PUT /api/v1/clients/{uuid.uuid4().hex} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+    head += f"Authorization: Bearer {served.tokens['client']}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", served.port)) as leaving:
+        leaving.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+    until(lambda: served.instance.requests[408])
+    assert "Traceback" not in "".join(capfd.readouterr())
 
 
 def test_since_is_the_version_that_led_a_client_so_first(served: Served) -> None:

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, told, type Schemas } from "./client";
+import { isOpen } from "../routes/switches";
 import { ProblemError } from "./problem";
 
 /** Pairs come as lists from openapi-fetch: this is what they are. */
@@ -268,6 +269,24 @@ export interface ClientsAsked {
 }
 
 export const CLIENTS = 100;
+
+/** Switches, the newest first.  The service tells of each step. */
+export const switchesQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ["switches", "newest", limit],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/switches", { params: { query: { limit } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+
+export const switchQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["switches", "one", id],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/switches/{switch_id}", { params: { path: { switch_id: id } }, signal })).then(
+        as<Schemas["SwitchAnswer"]>(),
+      ),
+    refetchInterval: (query) => (query.state.data === undefined || isOpen(query.state.data.switch) ? 3_000 : false),
+  });
 
 export const clientsQuery = ({ role, behind, offset, ...names }: ClientsAsked) =>
   queryOptions({

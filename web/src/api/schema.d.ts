@@ -1676,6 +1676,12 @@ export interface components {
              * @default 60
              */
             timeout_s: number;
+            /**
+             * When Lost
+             * @default wait
+             * @enum {string}
+             */
+            when_lost: "wait" | "go";
         };
         /**
          * Approval
@@ -3488,6 +3494,12 @@ export interface components {
             timeout_s: number;
             /** Version */
             version: number;
+            /**
+             * When Lost
+             * @default wait
+             * @enum {string}
+             */
+            when_lost: "wait" | "go";
         };
         Route: {
             bootstrap: string[];
@@ -3579,6 +3591,7 @@ export interface components {
         RoutesPublished: {
             at_ms: number;
             author: string;
+            doubts: string[];
             groups: {
                 [key: string]: [
                     string,
@@ -3587,6 +3600,7 @@ export interface components {
             };
             hash: string;
             moved: number;
+            switch: string;
             version: number;
         };
         /**
@@ -3937,14 +3951,17 @@ export interface components {
             at_once: boolean;
             stragglers: components["schemas"]["Stragglers"];
             timeout_ms: number;
+            when_lost: components["schemas"]["WhenLost"];
         };
         SwitchSummary: {
             author: string;
             began_ms: number;
             clients: number;
             deadline_ms: number;
+            doubts: string[];
             id: string;
             left: number;
+            lost: string[];
             paused: number;
             reason: string;
             state: string;
@@ -4349,6 +4366,8 @@ export interface components {
         };
         /** @enum {string} */
         WayKind: "identity lanes" | "rewritten checkpoint" | "named sources" | "new source uid" | "dropped source" | "dynamic source" | "producers first" | "renamed topic" | "new checkpoint";
+        /** @enum {string} */
+        WhenLost: "wait" | "go";
         Work: {
             account: string;
             began_at: number;

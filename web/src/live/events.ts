@@ -37,6 +37,7 @@ class Stream {
       void this.queries.invalidateQueries({ queryKey: ["routes"] });
       void this.queries.invalidateQueries({ queryKey: ["clients"] });
     });
+    source.addEventListener("switch", () => void this.queries.invalidateQueries({ queryKey: ["switches"] }));
     source.addEventListener("audit", () => void this.queries.invalidateQueries({ queryKey: ["audit"] }));
     source.addEventListener("lost", () => {
       void this.queries.invalidateQueries();

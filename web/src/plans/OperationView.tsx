@@ -11,6 +11,7 @@ import { Document } from "../parts/Document";
 import { Fetched } from "../parts/Fetched";
 import { ProblemOf } from "../parts/ProblemNotice";
 import { Shape } from "../parts/Shape";
+import { switchPath } from "../routes/switches";
 import { GroupsBody } from "./GroupsBody";
 import { reportWords } from "./report";
 
@@ -46,6 +47,7 @@ export function WorkView({ work, again }: { work: Schemas["Work"]; again?: React
           <p className="dim small">It took {seconds((work.ended_at - work.began_at) / 1000)}.</p>
         )}
       </div>
+      {work.verb.startsWith("routes.") ? <Switched report={work.report as Partial<Schemas["RoutesPublished"]>} /> : null}
       {work.verb === "offsets.rebuild" ? <Adopt work={work} /> : null}
       {work.verb === "groups.sync" ? (
         <GroupsBody groups={(work.report as Schemas["GroupsMoved"]).groups} />
@@ -82,6 +84,43 @@ function Adopt({ work }: { work: Schemas["Work"] }) {
   );
 }
 
+/** How far it is; clients that are moved meanwhile have a page of their own. */
+function Progress({ progress: { switch: id, ...others } }: { progress: Readonly<Record<string, unknown>> }) {
+  return (
+    <>
+      <Document value={others} />
+      {typeof id === "string" && id !== "" ? (
+        <p>
+          <Link href={switchPath(id)}>Look at the switch</Link>: each client, and giving it up.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** How clients that ran were moved by a change of the routes, and what is not known because a cluster was away. */
+function Switched({ report: { switch: id, doubts } }: { report: Partial<Schemas["RoutesPublished"]> }) {
+  return (
+    <>
+      {id ? (
+        <p>
+          <Link href={switchPath(id)}>Look at the switch</Link>: how each client was moved.
+        </p>
+      ) : null}
+      {doubts?.length ? (
+        <div className="notice warn">
+          <p className="strong">What is in doubt</p>
+          <ul>
+            {doubts.map((doubt) => (
+              <li key={doubt}>{doubt}</li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
 function titleOf(work: Schemas["Work"], problem: Problem): string {
   if (problem.type.endsWith(":plan-changed")) return "This plan is no longer true: nothing was done";
   if (work.state === "lost") return "How this operation ended is not known";
@@ -97,7 +136,7 @@ function Running({ work }: { work: Schemas["Work"] }) {
         <span>Running for {seconds(Math.max(0, Math.round((now - work.began_at) / 1000)))}</span>
       </div>
       <p className="dim">It goes on by itself: this page may be closed.</p>
-      {work.progress ? <Document value={work.progress} /> : null}
+      {work.progress ? <Progress progress={work.progress} /> : null}
     </div>
   );
 }

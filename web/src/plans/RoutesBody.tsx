@@ -77,6 +77,7 @@ function Switch({ plan: { impact, policy, switch: links } }: { plan: Schemas["Ro
         {policy.stragglers === "cancel"
           ? "where one does not, nothing is published."
           : "producers that do not are left behind."}
+        {policy.when_lost === "go" ? " A cluster that does not answer is left without waiting for it; what is in doubt then is told." : null}
       </p>
       <Table
         caption="How they are moved"

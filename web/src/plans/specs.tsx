@@ -70,6 +70,16 @@ const moving: FieldSpec[] = [
       ["leave", "leave: go on without it, where it is a producer"],
     ],
   },
+  {
+    name: "when_lost",
+    label: "Where the cluster that they leave does not answer",
+    kind: "choice",
+    initial: "wait",
+    choices: [
+      ["wait", "wait: for it, or until it is given up"],
+      ["go", "go: on without it, and tell what is in doubt"],
+    ],
+  },
   { name: "timeout_s", label: "Time to pause, in seconds", kind: "number", initial: "60", hint: "1 to 3,600." },
   {
     name: "at_once",

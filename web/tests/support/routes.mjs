@@ -58,7 +58,29 @@ export const REPORTS = {
   [clientId(3)]: { version: 1, records: 1 },
 };
 
-/** What every page of routes has something of. */
+/** A table that leads both live clients of code orders to another cluster, which a switch moves. */
+export const MOVED = { ...TABLE, codes: { ...TABLE.codes, orders: { cluster: "new", topics: "old.{topic}" } }, rules: [TABLE.rules[0]] };
+
+/** Have a change move clients that run: its operation and its switch, once it is known whom that moves. */
+export async function beginSwitch(stand, table, reason) {
+  const plan = await stand.plan("routes/apply", { table, reason, timeout_s: 3_600 });
+  const begun = await stand.ask("POST", `plans/${plan.id}/apply`, { hash: plan.hash }, "approver");
+  for (;;) {
+    const [newest] = (await stand.ask("GET", "switches?limit=1")).body;
+    if (newest?.reason === reason && newest.clients > 0) return { operation: begun.body.id, id: newest.id };
+    const work = (await stand.ask("GET", `operations/${begun.body.id}`)).body;
+    if (work.state !== "running") throw new Error(JSON.stringify(work));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Have a client answer that it has paused. */
+export async function paused(stand, number, id, positions = {}, uncertain = {}) {
+  const answer = await stand.ask("POST", `clients/${clientId(number)}/ready`, { switch: id, positions, uncertain }, "client");
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+}
+
+/** What every page of routes has something of; a switch that was given up. */
 export async function fillRoutes(stand) {
   await publish(stand, { codes: { orders: { cluster: "old" } } }, "the first one");
   await publish(stand);
@@ -66,6 +88,11 @@ export async function fillRoutes(stand) {
   await register(stand, 2, { role: "producer", group: "", facts: { application: "till" } }, REPORTS[clientId(2)]);
   const enriching = { group: "enrich-1234", topics: ["orders", "payments"], parameters: { job_id: "1234" } };
   await register(stand, 3, enriching, REPORTS[clientId(3)]);
+  const { id } = await beginSwitch(stand, MOVED, "to the new cluster");
+  await paused(stand, 1, id, { "orders-0": 12, "orders-1": 27 });
+  await stand.ask("POST", `switches/${id}/cancel`, { reason: "too early in the day" }, "approver");
+  while ((await stand.ask("GET", `switches/${id}`)).body.switch.state !== "cancelled") await new Promise((resolve) => setTimeout(resolve, 100));
+  return { switch: `/routes/switches/${id}` };
 }
 
 export const example = (name) => readFileSync(new URL(`../../../examples/routes/${name}.yaml`, import.meta.url), "utf8");

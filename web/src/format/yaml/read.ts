@@ -1,165 +1,104 @@
-import { Cursor } from "./cursor";
-import { Flow } from "./flow";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type ParsedNode, type YAMLError, type YAMLMap } from "yaml";
+import { scalarOf } from "./scalars";
 
-const ITEM = /-(?=[ \t\n]|$)/y;
-const QUOTED_KEY = /(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*')[ \t]*:(?=[ \t\n]|$)/y;
-const PLAIN_KEY =
-  /(?:[^ \t\n"'[\]{},#&*!|>%@`:?-]|[:?-](?=[^ \t\n]))(?:[^:#\n]|:(?=[^ \t\n])|(?<=[^ \t])#)*:(?=[ \t\n]|$)/y;
-const PLAIN_LINE = /[^ \t\n]*(?:[ \t]+(?!#)[^ \t\n]+)*/y;
-const MARK = /(?:---|\.\.\.)(?=[ \t\n]|$)/y;
+const DEEPEST = 50;
+const TOO_DEEP = "it is nested too deep";
+/** What the service's own reader (YAML 1.1) takes for the end of a line, and this one does not. */
+const ODD = /[\x85\u2028\u2029]|\r(?!\n)/;
 
 /**
  * The value of a YAML or JSON text.  What they have beyond fields, lists, texts, whole numbers, yes and no is refused
  * with its line, and never read as something else; throws SyntaxError.
  */
-export const readYaml = (text: string): unknown => new Reader(new Cursor(text)).document();
+export function readYaml(text: string): unknown {
+  const odd = ODD.exec(text);
+  if (odd !== null) {
+    const line = text.slice(0, odd.index).split("\n").length;
+    throw new SyntaxError(`line ${line}: a sign that some take for the end of a line: write it as \\u2028 in quotes`);
+  }
+  return new Reader(text).value();
+}
 
-class Reader extends Flow {
-  document(): unknown {
-    const { cursor } = this;
-    cursor.skip();
-    if (cursor.starts("---")) cursor.take(MARK);
-    cursor.skip();
-    const found = cursor.ended ? null : this.block(-1);
-    cursor.skip();
-    if (!cursor.ended) {
-      const second = cursor.match(MARK) !== null;
-      throw cursor.fault(second ? "a second document begins" : "it is indented otherwise than what it belongs to");
+/** The library says what stands where; which value that is, is said here, as the service would read it. */
+class Reader {
+  private readonly lines = new LineCounter();
+
+  constructor(private readonly text: string) {}
+
+  value(): unknown {
+    // Of the failsafe schema every scalar is a text.
+    const found = parseDocument(this.text, { schema: "failsafe", uniqueKeys: false, prettyErrors: false, lineCounter: this.lines, logLevel: "error" });
+    const [wrong] = found.errors;
+    if (wrong !== undefined) throw this.fault(wrong.pos[0], wordsOf(wrong));
+    const { tags, yaml } = found.directives ?? { tags: {}, yaml: {} };
+    if (yaml.explicit || Object.keys(tags).length > 1) throw this.fault(0, notRead("a directive (%)"));
+    return this.of(found.contents, 1);
+  }
+
+  private of(node: ParsedNode | null, depth: number): unknown {
+    if (node === null) return null;
+    const at = node.range[0];
+    if (isAlias(node)) throw this.fault(at, notRead("an alias (*)"));
+    if (node.anchor) throw this.fault(at, notRead("an anchor (&)"));
+    if (node.tag) throw this.fault(at, notRead("a tag (!)"));
+    if (depth > DEEPEST) throw this.fault(at, TOO_DEEP);
+    if (isMap(node)) return this.fields(node, depth);
+    if (isSeq(node)) return (node.items as ParsedNode[]).map((one) => this.of(one, depth + 1));
+    if (node.type?.startsWith("BLOCK") && depth === 1) throw this.fault(at, "a text alone is not read here");
+    if (node.type?.startsWith("BLOCK")) return this.block(String(node.value), node.range[1]);
+    if (node.type !== "PLAIN") return node.value;
+    try {
+      return scalarOf(String(node.value));
+    } catch (error) {
+      throw this.fault(at, (error as Error).message);
     }
-    return found;
   }
 
-  private isItem = (): boolean => this.cursor.match(ITEM) !== null;
-
-  private isKey = (): boolean => this.cursor.match(QUOTED_KEY) !== null || this.cursor.match(PLAIN_KEY) !== null;
-
-  /** What begins here, indented by more than `parent`. */
-  private block(parent: number): unknown {
-    return this.nested(() => {
-      if (this.isItem()) return this.items(this.cursor.indent());
-      return this.isKey() ? this.fields(this.cursor.indent()) : this.value(parent);
-    });
+  /** Where the file ends in a text's last line, without its end, the service's reader adds none. */
+  private block(text: string, end: number): string {
+    const isCut = end === this.text.length && !this.text.endsWith("\n");
+    return isCut && text.endsWith("\n") ? text.slice(0, -1) : text;
   }
 
-  private items(column: number): unknown[] {
-    const { cursor } = this;
-    const found: unknown[] = [];
-    while (!cursor.ended && cursor.indent() === column && this.isItem()) {
-      cursor.at += 1;
-      cursor.skip();
-      found.push(!cursor.ended && cursor.indent() > column ? this.block(column) : null);
-      this.end(column);
-    }
-    return found;
-  }
-
-  private fields(column: number): unknown {
-    const { cursor } = this;
+  private fields(node: YAMLMap.Parsed, depth: number): unknown {
     const found = new Map<string, unknown>();
-    while (!cursor.ended && cursor.indent() === column && !this.isItem()) {
-      if (column === 0 && cursor.match(MARK) !== null) break;
-      if (!this.isKey()) throw this.unclear();
-      this.put(
-        found,
-        () => this.key(),
-        () => this.fieldValue(column),
-      );
-      this.end(column);
+    for (const { key, value } of node.items) {
+      const at = key?.range[0] ?? node.range[0];
+      const plain = isScalar(key) && key.type === "PLAIN" ? key.value : null;
+      if (plain === "<<") throw this.fault(at, "a merge (<<) is not read here: write the fields out");
+      const name = plain === "?" ? null : this.of(key, depth);
+      if (typeof name !== "string") throw this.fault(at, `${named(key)} is no name as it stands here: put it in quotes`);
+      if (found.has(name)) throw this.fault(at, `${name} is given twice`);
+      found.set(name, this.of(value, depth + 1));
     }
     return Object.fromEntries(found);
   }
 
-  private key(): string {
-    const { cursor } = this;
-    if (!this.isQuoted()) return cursor.take(PLAIN_KEY).slice(0, -1).replace(/[ \t]+$/, "");
-    const name = cursor.quoted();
-    cursor.take(/[ \t]*:/y);
-    return name;
-  }
-
-  private fieldValue(column: number): unknown {
-    const { cursor } = this;
-    cursor.skipLine();
-    if (!cursor.starts("\n") && !cursor.ended) return this.value(column);
-    cursor.skip();
-    if (cursor.ended || cursor.indent() < column) return null;
-    if (cursor.indent() > column) return this.block(column);
-    return this.isItem() ? this.items(column) : null;
-  }
-
-  /** What follows is not indented more: it would belong to nothing. */
-  private end(column: number): void {
-    const { cursor } = this;
-    cursor.skip();
-    if (!cursor.ended && cursor.indent() > column) throw cursor.fault("it is indented otherwise than what it belongs to");
-  }
-
-  private value(parent: number): unknown {
-    const { cursor } = this;
-    if (cursor.starts("{") || cursor.starts("[")) return this.alone(() => this.flow());
-    if (this.isQuoted()) return this.alone(() => cursor.quoted());
-    if (cursor.starts("|") || cursor.starts(">")) return this.textBlock(parent);
-    return this.plain(parent);
-  }
-
-  private alone<T>(read: () => T): T {
-    const found = read();
-    this.cursor.skipLine();
-    if (!this.cursor.starts("\n") && !this.cursor.ended) throw this.cursor.fault("what follows on this line belongs to nothing");
-    return found;
-  }
-
-  /** A text without quotes; lines that are indented more go on with it. */
-  private plain(parent: number): unknown {
-    const { cursor } = this;
-    const begun = cursor.at;
-    if (!this.isText()) throw this.unclear();
-    let found = "";
-    for (;;) {
-      const line = cursor.take(PLAIN_LINE);
-      if (/:(?:[ \t]|$)/.test(line)) throw cursor.fault("a text with a ':' before a space must be in quotes", begun);
-      found += line;
-      const back = cursor.at;
-      const gap = cursor.match(/[ \t]*\n/y) === null ? "" : cursor.fold();
-      if (gap === "" || cursor.ended || cursor.indent() <= parent || cursor.starts("#")) {
-        cursor.at = back;
-        return this.scalar(found, begun);
-      }
-      found += gap;
-    }
-  }
-
-  /** `|` keeps lines, `>` folds them. */
-  private textBlock(parent: number): string {
-    const { cursor } = this;
-    const head = cursor.take(/[|>]-?(?:[ \t]+#.*|[ \t]*)$/my);
-    if (head === "") throw cursor.fault("this text block is not read here: put the text in quotes");
-    const lines: string[] = [];
-    let indent = 0;
-    while (cursor.starts("\n")) {
-      const [, space = "", line = ""] = /^\n( *)(.*)$/.exec(cursor.match(/\n.*/y) ?? "") ?? [];
-      if (line !== "") {
-        indent ||= space.length;
-        if (space.length <= parent || space.length < indent) break;
-        if (head.startsWith(">") && (space.length > indent || /^\t/.test(line))) {
-          throw cursor.fault("the lines of a > text must be indented alike", cursor.at + 1);
-        }
-      }
-      lines.push(`${space}${line}`.slice(indent));
-      cursor.take(/\n.*/y);
-    }
-    const end = lines.findLastIndex((line) => line !== "") + 1;
-    const text = lines.slice(0, end).reduce(head.startsWith("|") ? kept : folded, "");
-    const isEnded = end < lines.length || !cursor.ended;
-    return head[1] === "-" || end === 0 || !isEnded ? text : `${text}\n`;
+  private fault(at: number, what: string): SyntaxError {
+    return new SyntaxError(`line ${Math.max(1, this.lines.linePos(at).line)}: ${what}`);
   }
 }
 
-const kept = (before: string, line: string, index: number): string => (index === 0 ? line : `${before}\n${line}`);
+const notRead = (what: string): string => `${what} is not read here: write the value out, a text in quotes`;
 
-/** One end of a line is a space; of several all but one are kept. */
-const folded = (before: string, line: string, index: number): string => {
-  if (index === 0) return line === "" ? "\n" : line;
-  if (line === "") return `${before}\n`;
-  return before === "" || before.endsWith("\n") ? before + line : `${before} ${line}`;
-};
+const named = (key: ParsedNode | null): string => (isScalar(key) && key.value !== "" ? String(key.value) : "this");
+
+/** The library's reasons; in other words where its own do not say what to do. */
+function wordsOf({ code, message }: YAMLError): string {
+  const end = /end with a ([\]}])$/.exec(message)?.[1];
+  if (end !== undefined) return `the ${end} at its end is missing`;
+  switch (code) {
+    case "BAD_INDENT":
+      return "it is indented otherwise than what it belongs to";
+    case "BLOCK_AS_IMPLICIT_KEY":
+      return "a text with a ':' before a space must be in quotes";
+    case "MULTIPLE_DOCS":
+      return "a second document begins";
+    case "RESOURCE_EXHAUSTION":
+      return TOO_DEEP;
+    case "TAB_AS_INDENT":
+      return "a tab cannot indent: use spaces";
+    default:
+      return message.charAt(0).toLowerCase() + message.slice(1);
+  }
+}

@@ -10,6 +10,7 @@ import { Fetched } from "../../parts/Fetched";
 import { Filter } from "../../parts/Filter";
 import { Page } from "../../parts/Page";
 import { Pager } from "../../parts/Pager";
+import { SwitchHint } from "../../routes/SwitchHint";
 import { ClientsTable } from "./ClientsTable";
 import { NoClients } from "./NoClients";
 import { isFiltered, NAMES, useClientsAsked } from "./useClientsAsked";
@@ -25,6 +26,7 @@ export function Applications() {
       title="Applications"
       under={<p className="dim">Clients that name a cluster code: where each is led, how far it is, and who does not follow a change yet.</p>}
     >
+      <SwitchHint />
       <Fetched query={query} what="the clients">
         {(page) => (page.total === 0 ? <NoClients /> : <Shown page={page} asked={asked} change={change} />)}
       </Fetched>

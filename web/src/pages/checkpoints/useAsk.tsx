@@ -5,6 +5,8 @@ import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
 interface Asked {
   form: ReactNode;
   values: Values;
+  /** Fill the form in otherwise. */
+  fill: (values: Values) => void;
 }
 
 /** A form of these fields; `send` gets what was filled in. */
@@ -28,5 +30,5 @@ export function useAsk(fields: readonly FieldSpec[], label: string, send: (body:
       </div>
     </form>
   );
-  return { form, values };
+  return { form, values, fill: setValues };
 }

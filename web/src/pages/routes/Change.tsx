@@ -1,9 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import type { Schemas } from "../../api/client";
 import { routesQuery } from "../../api/queries";
 import { yamlText } from "../../format/yaml/write";
 import { Fetched } from "../../parts/Fetched";
-import { Editor } from "./Editor";
+import { Waiting } from "../../parts/Waiting";
+
+/** It reads YAML, which no other page does. */
+const Editor = lazy(() => import("./Editor"));
 
 const FIRST = `version: 1
 codes:
@@ -18,7 +22,11 @@ export function Change() {
   const query = useQuery(routesQuery);
   return (
     <Fetched query={query} what="the route table">
-      {(newest) => <Editor newest={newest} text={textOf(newest)} />}
+      {(newest) => (
+        <Suspense fallback={<Waiting what="the editor" />}>
+          <Editor newest={newest} text={textOf(newest)} />
+        </Suspense>
+      )}
     </Fetched>
   );
 }

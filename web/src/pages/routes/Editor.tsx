@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from "react";
+import { useMemo, useState, type FormEvent } from "react";
 import type { Schemas } from "../../api/client";
 import { Button } from "../../parts/Button";
 import { Field } from "../../parts/Field";
@@ -19,7 +19,7 @@ interface Props {
 }
 
 /** The text of a routes file: what it does not have is gone once it is published. */
-export function Editor({ newest, text: applies }: Props) {
+export default function Editor({ newest, text: applies }: Props) {
   const [text, setText] = useState(applies);
   const [base, setBase] = useState(newest?.version ?? 0);
   const [values, setValues] = useState<Values>(() => initialOf(ASKED));
@@ -32,8 +32,10 @@ export function Editor({ newest, text: applies }: Props) {
     setBase(version);
     setWrong(null);
   };
+  const isOlder = base !== version && asked === null;
+  const isSame = useMemo(() => isOlder && isSameTable(tableOf(routesOf(text).table), tableOf(newest?.table)), [isOlder, text, newest]);
   // What was published from here is the newest then, and no surprise.
-  if (base !== version && asked === null && isSameTable(tableOf(routesOf(text).table), tableOf(newest?.table))) setBase(version);
+  if (isOlder && isSame) setBase(version);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (why !== null) return;

@@ -5,6 +5,7 @@ import { explainQuery, routesQuery, type RouteQuestion } from "../../api/queries
 import { command } from "../../format/command";
 import { CommandLine } from "../../parts/CopyButton";
 import { Fetched } from "../../parts/Fetched";
+import { initialOf } from "../../plans/FormFields";
 import type { FieldSpec } from "../../plans/specs";
 import { tableOf } from "../../routes/table";
 import { useAsk } from "../checkpoints/useAsk";
@@ -17,11 +18,20 @@ export function Explain() {
   const [wrong, setWrong] = useState<string | null>(null);
   const asked = questionOf(search);
   const known = tableOf(useQuery(routesQuery).data?.table).codes.map((code) => code.name);
-  const { form } = useAsk(fieldsOf(asked, known), "Explain", (body) => {
+  const fields = fieldsOf(asked, known);
+  const { form, fill } = useAsk(fields, "Explain", (body) => {
     const { parameters, wrong: unclear } = parametersOf((body["parameters"] as string[] | undefined) ?? []);
     setWrong(unclear);
     if (unclear === null) setSearch(explainSearch({ ...EMPTY, ...body, parameters } as RouteQuestion));
   });
+  const address = search.toString();
+  const [shown, setShown] = useState(address);
+  // Back and forward lead to another question: the form has that one then.
+  if (address !== shown) {
+    setShown(address);
+    setWrong(null);
+    fill(initialOf(fields));
+  }
   return (
     <div className="stack-wide">
       <section className="panel" aria-label="Explain a route">

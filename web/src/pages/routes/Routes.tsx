@@ -4,6 +4,7 @@ import { NotThere } from "../NotThere";
 import { Change } from "./Change";
 import { Explain } from "./Explain";
 import { Newest } from "./Newest";
+import { Switches } from "./Switches";
 import { Versions } from "./Versions";
 
 const TABS = [
@@ -11,6 +12,7 @@ const TABS = [
   ["explain", "Explain", Explain],
   ["change", "Change", Change],
   ["versions", "Versions", Versions],
+  ["switches", "Switches", Switches],
 ] as const;
 
 /** Where applications that name a cluster code are led, why, and how that is changed. */
