@@ -42,6 +42,7 @@ PLAN = {
         "hash": "5f0c2b9e4d71a836",
         "reasons": [],
         "impact": {"moves": [], "reasons": [], "staying": 0},
+        "switch": [],
     },
 }
 WORK = {"id": "b" * 32, "state": "running", "progress": None, "report": None, "problem": None}
