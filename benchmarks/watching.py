@@ -188,7 +188,7 @@ class Crowd:
                     line = await reader.readuntil(b"\n")
             except TimeoutError:
                 body = json.dumps({"version": client.version, "records": 1, "bytes": 100, "errors": 0}).encode()
-                await self._asked(client, "POST", "/report", body)
+                every_s = (await self._asked(client, "POST", "/report", body))["report_ms"] / 1000
                 report_at = loop.time() + every_s
                 continue
             if line.startswith(b"event: "):

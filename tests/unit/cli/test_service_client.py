@@ -246,6 +246,7 @@ def applying(stub: Stub, *works: Any, begun: Any = (202, WORK)) -> None:
     }
 
 
+POLICY = {"stragglers": "cancel", "when_lost": "wait", "timeout_s": 60, "at_once": False}
 APPLY = ("apply", "-f", "routes.yaml", "--reason", "a try", "--execute")
 DONE = (200, {**WORK, "state": "done", "report": {"version": 1}})
 
@@ -261,6 +262,7 @@ def test_an_operation_is_watched_to_its_end(run: Run, stub: Stub) -> None:
     assert stub.asked[0][2] == {
         "table": {"version": 1, "codes": {"orders": {"cluster": "old"}}, "rules": []},
         "reason": "a try",
+        **POLICY,
     }
     assert stub.asked[1][2] == {"hash": PLAN["hash"]}
 
@@ -357,7 +359,7 @@ def test_a_version_is_written_as_a_file(run: Run, stub: Stub, tmp_path: Path) ->
     assert code == 0 and json.loads(out)["version"] == 3
     stub.answers = {"POST /routes/apply/plan": (200, PLAN)}
     assert run("apply", "-f", str(tmp_path / "out.yaml"), "--reason", "r", "-o", "json")[0] == 0
-    assert stub.asked[-1][2] == {"table": made, "reason": "r"}
+    assert stub.asked[-1][2] == {"table": made, "reason": "r", **POLICY}
 
 
 def test_codes_and_versions_are_offered_to_a_shell(run: Run, stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
