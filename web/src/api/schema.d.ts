@@ -5746,7 +5746,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: cluster, operation, process, routes, audit */
+            /** @description Events: cluster, operation, process, routes, switch, audit */
             200: {
                 headers: {
                     [name: string]: unknown;

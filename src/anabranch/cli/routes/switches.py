@@ -12,6 +12,7 @@ from anabranch.cli.dryrun import ExecuteOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render_switches
 from anabranch.cli.routes.options import ReasonOption, ServiceOption, service_of
+from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
 
 SwitchArgument = Annotated[str, typer.Argument(metavar="SWITCH", autocompletion=switch_ids, show_default=False)]
@@ -59,4 +60,6 @@ def cancel(
 
 
 def _path(switch: str) -> str:
+    if not switch:
+        raise InvalidFieldError("route switches", "SWITCH", "it is empty", "list them: anabranch route switches")
     return f"/switches/{quote(switch, safe='')}"
