@@ -139,8 +139,17 @@ class RoutedWriter:
                 self._detours += 1
             if is_open:
                 self._learn(topic)
-            elif not self._pause_for(max(0.0, until - monotonic())):
+            elif not self._reopens(max(0.0, until - monotonic())):
                 raise SwitchingError(timeout, self._why())
+
+    def _reopens(self, timeout: float) -> bool:
+        """Whether the way may be looked for again in that time; a callback pauses nothing, and waits."""
+        if not self._is_called_back():
+            return self._pause_for(timeout)
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._closed or not self._waits or self._orders.phase is Phase.PAUSING, timeout
+            )
 
     @property
     def is_switching(self) -> bool:

@@ -73,8 +73,8 @@ class InstanceLeases:
             connection.execute(update(LEASES).where(LEASES.c.name == name, LEASES.c.holder == holder).values(until=0))
 
     def get(self, name: str) -> Held | None:
-        """Who had it last."""
-        with self._database.read() as connection:
+        """Who had it last; a store that cannot be written does not answer."""
+        with self._database.begin() as connection:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).first()
             return None if row is None else Held(row.name, row.holder, row.fence, row.until)
 

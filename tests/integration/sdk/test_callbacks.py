@@ -68,6 +68,39 @@ def test_callbacks_that_write_in_a_thread_of_their_own_hold_no_switch_up(scene: 
         thread.join()
 
 
+def test_a_callback_of_no_message_is_held_back_as_any_call_is(scene: Scene) -> None:
+    """Nobody waits for it: it began before the switch, and writes after all has been handed over."""
+    topic = scene.topic(1)
+    armed, inside, told = threading.Event(), threading.Event(), list[str]()
+
+    def counted(_: str) -> None:
+        if not armed.is_set() or inside.is_set():
+            return
+        inside.set()
+        until(lambda: scene.ready("s"))
+        try:
+            producer.produce(topic, "late")
+        except SwitchingError as error:
+            told.append(str(error))
+
+    settings = {**scene.configured(statistics_interval_ms=50, route_block_max_ms=300), "stats_cb": counted}
+    with Producer(settings) as producer:
+        write(producer, topic, ["a"])
+        armed.set()
+
+        def served() -> bool:
+            producer.poll(0.1)
+            return bool(told)
+
+        serving = threading.Thread(target=until, args=(served,))
+        serving.start()
+        until(inside.is_set)
+        scene.prepare("s")
+        serving.join()
+        scene.service.cancel("s")
+    assert told[0].startswith("held back for 0.3 s: switch s") and stored(scene.old, topic, 1) == [["a"]]
+
+
 def test_a_thread_that_waits_for_callbacks_without_end_serves_those_of_the_new_cluster(scene: Scene) -> None:
     """As programs do that have a thread for it; it began to wait on the old one."""
     topic = scene.topic(1)

@@ -18,6 +18,7 @@ import psutil
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.service.logs import log_plainly
 from anabranch.service.settings import OidcSettings
 from qa.keycloak import CLIENT, SECRET, keycloak
 from qa.service import Served, serving, until
@@ -58,6 +59,7 @@ def end_jobs(served: Served) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
+    log_plainly()  # on standard error: what stands on standard output is for who started this
     os.environ[_SECRET] = SECRET
     old, new = start_clusters([ClusterSpec(name="old"), ClusterSpec(name="new")])
     with tempfile.TemporaryDirectory() as name, old, new:

@@ -24,6 +24,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.sandbox import ClusterSpec
+from anabranch.service.logs import log_plainly
 from anabranch.state.topics.control import Progress
 from qa.blocking import on
 from qa.service import Served, serving, until
@@ -121,6 +122,7 @@ def empty(port: int) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Serve until standard input ends."""
+    log_plainly()  # on standard error: what stands on standard output is for who started this
     parser = argparse.ArgumentParser()
     parser.add_argument("--lanes", type=int, default=0)
     parser.add_argument("--port", type=int, default=0)

@@ -311,6 +311,15 @@ def test_a_dry_run_says_how_to_apply_it(run: Run, stub: Stub) -> None:
     assert told in err
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C as a process has it that nobody has told otherwise; Spark's driver, in other tests, has its own."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_ends_the_watching_and_says_how_to_look(run: Run, stub: Stub) -> None:
     """The operation goes on."""
     seen = threading.Event()
