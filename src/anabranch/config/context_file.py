@@ -28,6 +28,7 @@ from anabranch.model.cluster import (
 )
 from anabranch.model.home import expanded
 from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.model.security_fields import security_fields
 
 T = TypeVar("T")
 
@@ -190,32 +191,4 @@ def read_context(name: str, fields: Mapping[str, Any], place: str) -> ClusterCon
 
 def context_fields(context: ClusterContext) -> dict[str, Any]:
     """The entry that ``read_context`` reads as this context; it holds references to secrets and no secret."""
-    security: dict[str, Any] = {"protocol": context.security.protocol.value}
-    tls = context.security.tls
-    if tls is not None:
-        files = {"ca_file": tls.ca_file, "cert_file": tls.cert_file, "key_file": tls.key_file}
-        security["tls"] = {
-            **{name: value for name, value in files.items() if value is not None},
-            **_reference_fields("key_password", tls.key_password),
-        }
-    login = context.security.login
-    if login is not None:
-        security["sasl"] = {"mechanism": login.mechanism.value, **_login_fields(login)}
-    return {"bootstrap": list(context.bootstrap), "security": security}
-
-
-def _login_fields(login: Login) -> dict[str, str]:
-    if isinstance(login, PasswordLogin):
-        return {"username": login.username, **_reference_fields("password", login.password)}
-    if isinstance(login, TokenLogin):
-        return _reference_fields("token", login.token)
-    return {
-        "token_url": login.token_url,
-        "client_id": login.client_id,
-        **_reference_fields("client_secret", login.client_secret),
-        **({"scope": login.scope} if login.scope is not None else {}),
-    }
-
-
-def _reference_fields(name: str, reference: SecretRef | None) -> dict[str, str]:
-    return {} if reference is None else {f"{name}_{reference.kind}": reference.name}
+    return {"bootstrap": list(context.bootstrap), "security": security_fields(context.security)}

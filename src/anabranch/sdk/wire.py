@@ -19,6 +19,7 @@ from anabranch.model.cluster import (
 )
 from anabranch.model.routing import ClientFacts, ClientReport, Route, RouteQuery
 from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.model.security_fields import security_fields
 from anabranch.sdk.errors import MalformedRouteError
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ def route_fields(route: Route) -> dict[str, Any]:
         "code": route.code,
         "cluster": route.cluster,
         "bootstrap": list(route.bootstrap),
-        "security": _security_fields(route.security),
+        "security": security_fields(route.security),
         "topics": dict(route.topics),
         "may_read": route.may_read,
         "may_write": route.may_write,
@@ -143,29 +144,3 @@ def _reference(fields: Mapping[str, Any], name: str) -> SecretRef | None:
         if place:
             return SecretRef(kind, place)
     return None
-
-
-def _security_fields(security: Security) -> dict[str, Any]:
-    fields: dict[str, Any] = {"protocol": security.protocol.value}
-    if security.tls is not None:
-        tls = security.tls
-        files = {"ca_file": tls.ca_file, "cert_file": tls.cert_file, "key_file": tls.key_file}
-        fields["tls"] = {name: value for name, value in files.items() if value is not None}
-        fields["tls"] |= _reference_fields("key_password", tls.key_password)
-    if security.login is not None:
-        fields["sasl"] = {"mechanism": security.login.mechanism.value} | _login_fields(security.login)
-    return fields
-
-
-def _login_fields(login: Login) -> dict[str, str]:
-    if isinstance(login, PasswordLogin):
-        return {"username": login.username} | _reference_fields("password", login.password)
-    if isinstance(login, TokenLogin):
-        return _reference_fields("token", login.token)
-    fields = {"token_url": login.token_url, "client_id": login.client_id}
-    fields |= _reference_fields("client_secret", login.client_secret)
-    return fields if login.scope is None else fields | {"scope": login.scope}
-
-
-def _reference_fields(name: str, reference: SecretRef | None) -> dict[str, str]:
-    return {} if reference is None else {f"{name}_{reference.kind}": reference.name}

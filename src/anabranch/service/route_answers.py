@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.config.context_file import context_fields
 from anabranch.config.routes_file import table_fields
-from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client, ClientFacts, ClientReport, Route, RouteQuery
+from anabranch.model.security_fields import security_fields
 from anabranch.routes.resolve import TopicRoute
 from anabranch.routes.table import RouteVersion
 from anabranch.service.problems import Problem
@@ -33,7 +32,7 @@ class RouteAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a client is live after it was heard of, how often it reports, and the version that applies."""
+    """How long a client is live after it was last seen, how often it reports, and the version that applies."""
 
     lease_ms: int
     report_ms: int
@@ -123,9 +122,8 @@ class ClientsPage:
 
 def route_answer(route: Route) -> RouteAnswer:
     """A route as it is answered."""
-    fields = context_fields(ClusterContext(route.cluster, route.bootstrap, route.security))
     values = {name: getattr(route, name) for name in RouteAnswer.__slots__ if name != "security"}
-    return RouteAnswer(**values, security=fields["security"])
+    return RouteAnswer(**values, security=security_fields(route.security))
 
 
 def version_answer(version: RouteVersion) -> VersionAnswer:
