@@ -22,6 +22,12 @@ class TopicPartition:
     topic: str
     partition: int
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what ``str`` has written; raises ValueError for what has no number."""
+        topic, _, partition = text.rpartition("-")
+        return cls(topic, int(partition))
+
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ from typing import Any
 from anabranch.errors import ProtocolError
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import Route, RouteQuery
+from anabranch.sdk.errors import NoRouteError, ServiceDownError
 from anabranch.sdk.wire import get, route_fields, route_of
 
+LOG = logging.getLogger("anabranch.sdk")
 _KEPT = 8
 _FORMAT = 1
 
@@ -45,17 +48,41 @@ class KeptRoute:
 
 
 class RouteCache:
-    """The routes of the clients of one service in one directory."""
+    """The routes of the clients of one service in one directory; ``log`` is told of age and of faults."""
 
-    def __init__(self, directory: Path, service: str) -> None:
+    def __init__(self, directory: Path, service: str, log: logging.Logger = LOG) -> None:
         self._directory = directory
         self._service = service
+        self._log = log
 
     def keep(self, query: RouteQuery, route: Route) -> None:
         """Write it down; raises OSError."""
         told = {"told_ms": now_ms(), "asked": sorted(query.topics), "route": route_fields(route)}
         rest = [one for one in self._read(query) if _is_beside(one, query)]
         self._write(self._path(query), {"format": _FORMAT, "answers": [told, *rest][:_KEPT]})
+
+    def keep_told(self, query: RouteQuery, route: Route) -> None:
+        """Write it down, or log why it is not."""
+        try:
+            self.keep(query, route)
+        except OSError as error:
+            self._log.warning("route of %s is not kept on disk: %s", query.code, error.strerror)
+
+    def instead(
+        self, query: RouteQuery, away: ServiceDownError, serves: Callable[[Route], bool] = lambda _: True
+    ) -> KeptRoute:
+        """The route to go by while the service is away, and its age logged; raises NoRouteError where none serves."""
+        kept = self.find(query)
+        if kept is None or not serves(kept.route):
+            raise NoRouteError(query.code, away.message) from away
+        self._log.warning(
+            "%s; cluster code %s leads to cluster %s by a route that is %.0f s old",
+            away.message,
+            query.code,
+            kept.route.cluster,
+            kept.age_s,
+        )
+        return kept
 
     def find(self, query: RouteQuery) -> KeptRoute | None:
         """The newest that was told for all of its topics; None where there is none, or it cannot be read."""

@@ -216,20 +216,6 @@ class Consumer(RoutedReader):
         """As confluent-kafka's."""
         return self._usable().memberid()
 
-    def list_topics(self, *args: Any, **kwargs: Any) -> Any:
-        """As confluent-kafka's, with the names of the cluster."""
-        return self._usable().list_topics(*args, **kwargs)
-
-    def cluster_id(self, *args: Any, **kwargs: Any) -> Any:
-        """As confluent-kafka's."""
-        return self._usable().cluster_id(*args, **kwargs)
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """As confluent-kafka's; they hold after a switch, too."""
-        self._given |= {"sasl.username": username, "sasl.password": password}
-        if self._inner is not None:
-            self._inner.set_sasl_credentials(username, password)
-
     def close(self) -> None:
         """As confluent-kafka's; and be forgotten by the route service."""
         if self._closed:

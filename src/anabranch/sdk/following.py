@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from anabranch.model.routing import ClientReport, Route
+from anabranch.sdk.cache import LOG
 from anabranch.sdk.errors import RouteProblemError
 from anabranch.sdk.orders import Orders
-from anabranch.sdk.session import LOG
 
 
 class Led(Protocol):

@@ -74,20 +74,6 @@ class Producer(RoutedWriter):
         """As confluent-kafka's."""
         self._usable().purge(*args, **kwargs)
 
-    def list_topics(self, *args: Any, **kwargs: Any) -> Any:
-        """As confluent-kafka's, with the names of the cluster."""
-        return self._usable().list_topics(*args, **kwargs)
-
-    def cluster_id(self, *args: Any, **kwargs: Any) -> Any:
-        """As confluent-kafka's."""
-        return self._usable().cluster_id(*args, **kwargs)
-
-    def set_sasl_credentials(self, username: str, password: str) -> None:
-        """As confluent-kafka's; they hold after a switch, too."""
-        self._given |= {"sasl.username": username, "sasl.password": password}
-        if self._inner is not None:
-            self._inner.set_sasl_credentials(username, password)
-
     def init_transactions(self, timeout: float = -1) -> None:
         """As confluent-kafka's; after a switch it is done there as well, by the next ``begin_transaction``."""
         self._usable(timeout).init_transactions(*_given(timeout))

@@ -17,7 +17,7 @@ import contextlib
 import queue
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,24 +25,24 @@ import confluent_kafka
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
-from anabranch.model.routing import ClientReport, ClientRole, Route, RouteQuery
+from anabranch.model.routing import ClientReport, ClientRole, Route
+from anabranch.model.topics import TopicPartition as AtPartition
 from anabranch.sdk import peers
+from anabranch.sdk.cache import LOG
 from anabranch.sdk.config import merged, split
 from anabranch.sdk.errors import (
     LostAssignmentError,
     MayNotError,
-    RouteProblemError,
     StaleMessageError,
     StaleOffsetError,
     SwitchingError,
 )
-from anabranch.sdk.following import Following
 from anabranch.sdk.known import KnownOffsets
 from anabranch.sdk.message import RoutedMessage
 from anabranch.sdk.metrics import Counts
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.quick import quick_poll
-from anabranch.sdk.session import LOG, Session
+from anabranch.sdk.routed import RoutedClient
 
 SLICE_S = 0.1
 """How long a call waits for messages before it looks again whether it is to pause."""
@@ -72,26 +72,20 @@ class Left:
     cluster: str = ""
     positions: Mapping[Place, int] = field(default_factory=dict)
     committed: Mapping[Place, int] = field(default_factory=dict)
-    assigned: Sequence[Any] = ()
 
 
-class RoutedReader:
-    """A client that reads where its code's route leads.
-
-    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
-    """
+class RoutedReader(RoutedClient):
+    """A client that reads where its code's route leads."""
 
     def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
-        self._settings, self._given = split({**(args[0] if args else {}), **kwargs})
-        confluent_kafka.Consumer(self._given).close()  # what is wrong with them is told here, and connects to nothing
+        settings, given = split({**(args[0] if args else {}), **kwargs})
+        confluent_kafka.Consumer(given).close()  # what is wrong with them is told here, and connects to nothing
+        super().__init__(settings, given, ClientRole.CONSUMER, (), str(given.get("group.id", "")))
         self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
         self._cooperative = (
             "cooperative" in str(self._given.get("partition.assignment.strategy", ""))
             or str(self._given.get("group.protocol", "")).lower() == "consumer"
         )
-        self._changed = threading.Condition(threading.RLock())
-        self._orders = Orders()
-        self._inner: Any = None
         self._due = True
         self._leaves = False
         self._era = 0
@@ -112,35 +106,13 @@ class RoutedReader:
         self._cell: list[Callable[[float], Any]] = [_nothing]
         self._poll, self._counted = quick_poll(self._cell, SLICE_S, weakref.ref(self))
         self._consumed = Counts()
-        self._counts = Counts()
         self._measures = False
         self._gave: object = None
-        self._closed, self._end = False, _CLOSED
+        self._end = _CLOSED
         self._acting, self._calls_back = threading.RLock(), list[object]()
         self._connecting = self._rejoins = False
-        self.route_problem: RouteProblemError | None = None
-        query = RouteQuery(
-            self._settings.code,
-            ClientRole.CONSUMER,
-            (),
-            str(self._given.get("group.id", "")),
-            str(self._given.get("client.id", "")),
-            {**self._settings.parameters, "application": self._settings.application},
-        )
-        self._session = Session(self._settings, query, Following(weakref.ref(self)))
         self._is_registered = False
-        weakref.finalize(self, self._session.close, 2.0)
         peers.join(self)
-
-    @property
-    def route(self) -> Route | None:
-        """The route that is followed, None before there is one."""
-        return self._orders.route
-
-    @property
-    def route_age_s(self) -> float:
-        """How long ago the service told it."""
-        return self._session.route_age_s
 
     def gave(self, metadata: object) -> bool:
         """Whether this group metadata is of this consumer."""
@@ -401,7 +373,7 @@ class RoutedReader:
             at = one.offset if one.offset >= 0 else committed.get((one.topic, one.partition), OFFSET_INVALID)
             if at >= 0:
                 positions[one.topic, one.partition] = at
-        return Left(self._cluster, positions, committed, assigned)
+        return Left(self._cluster, positions, committed)
 
     def _stood(self, inner: Any) -> Left:
         """Where it stands, waited for no longer than the cluster is thought to be there.
@@ -675,8 +647,7 @@ def _of(one: Any) -> Place:
 
 
 def _place(name: str) -> Place:
-    topic, _, partition = name.rpartition("-")
-    return topic, int(partition)
+    return _of(AtPartition.parse(name))
 
 
 def named(topic: str, one: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A client's standing with the route service: registered, heard of, and told of changes; one thread for each client.
+"""A client's standing with the route service: registered, reporting, and told of changes; one thread for each client.
 
 Whoever uses it is told in the session's thread, one thing after another, and must not stay there long.
 
@@ -7,7 +7,7 @@ Invariants
     N2  after every connect the client registers again before it watches, so what it missed is in that answer.
     N3  ``ready`` is sent until the service has taken it, or the switch that it answers has ended.
     N4  no two attempts are closer than chance puts them: each wait is drawn, and the longest doubles.
-    N5  its client is told one thing after another, in the order in which the session heard of it; an event of before
+    N5  its client is told one thing after another, in the order in which the session was told it; an event of before
         the last answer is not told: the session connects again and asks.
     N6  of a process that was forked the parent goes on alone: the child asks nothing in its name.
 """
@@ -15,7 +15,6 @@ Invariants
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import random
 import selectors
@@ -31,14 +30,13 @@ from typing import Any, Protocol
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import monotonic
 from anabranch.model.routing import ClientFacts, ClientReport, Route, RouteQuery
-from anabranch.sdk.cache import RouteCache
+from anabranch.sdk.cache import LOG, RouteCache
 from anabranch.sdk.config import Settings
-from anabranch.sdk.errors import MalformedRouteError, NoRouteError, RouteProblemError, ServiceDownError
+from anabranch.sdk.errors import MalformedRouteError, RouteProblemError, ServiceDownError
 from anabranch.sdk.service import RouteService, Watch
 from anabranch.sdk.stream import ServerEvent
 from anabranch.sdk.wire import get, query_fields, report_fields, route_of
 
-LOG = logging.getLogger("anabranch.sdk")
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30.0
 _SILENCE_S = 60.0
@@ -209,29 +207,14 @@ class Session:
             raise MalformedRouteError("registration", "it is no object")
         route = route_of(answer.get("route"))
         self._paced(answer)
-        self._kept(query, route)
+        self._cache.keep_told(query, route)
         ended = answer.get("go")
         if not isinstance(ended, dict):
             return Standing(route, str(answer.get("hold") or ""), monotonic())
         return Standing(route, "", monotonic(), get(ended, "switch", str), get(ended, "starts", dict))
 
-    def _kept(self, query: RouteQuery, route: Route) -> None:
-        try:
-            self._cache.keep(query, route)
-        except OSError as error:
-            LOG.warning("route of %s is not kept on disk: %s", query.code, error.strerror)
-
     def _from_disk(self, query: RouteQuery, error: ServiceDownError) -> Standing:
-        kept = self._cache.find(query)
-        if kept is None or not self._leads_on(kept.route):
-            raise NoRouteError(query.code, error.message) from error
-        LOG.warning(
-            "%s; cluster code %s leads to cluster %s by a route that is %.0f s old",
-            error.message,
-            query.code,
-            kept.route.cluster,
-            kept.age_s,
-        )
+        kept = self._cache.instead(query, error, self._leads_on)
         if self._standing is None:
             return Standing(kept.route, "", monotonic() - kept.age_s)
         more = replace(self._standing.route, topics=kept.route.topics)
@@ -390,7 +373,7 @@ class Session:
     def _stands(self, route: Route) -> Route:
         self._standing = Standing(route, self._holds(), monotonic())
         self._newest = route.version
-        self._kept(self.query, route)
+        self._cache.keep_told(self.query, route)
         return route
 
     def _holding(self, switch: str) -> None:

@@ -23,16 +23,15 @@ from typing import Any
 import confluent_kafka
 
 from anabranch.model.clock import monotonic, now_ms
-from anabranch.model.routing import ClientReport, ClientRole, Route, RouteQuery
+from anabranch.model.routing import ClientReport, ClientRole
+from anabranch.sdk.cache import LOG
 from anabranch.sdk.config import merged, split
-from anabranch.sdk.errors import MayNotError, RouteProblemError, SwitchingError
-from anabranch.sdk.following import Following
+from anabranch.sdk.errors import MayNotError, SwitchingError
 from anabranch.sdk.gate import Gate
-from anabranch.sdk.metrics import Counts
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
-from anabranch.sdk.session import LOG, Session
+from anabranch.sdk.routed import RoutedClient
 
 _FLUSH_S = 0.2
 _IDLE_S = 5.0
@@ -40,54 +39,26 @@ _CLOSED = "Producer has been closed"
 _FORKED = "this producer is of the process that was forked: make one in each process"
 
 
-class RoutedWriter:
-    """A client that writes where its code's route leads.
-
-    ``route_age_s`` is how long ago the route was told; ``route_problem`` why the service leads it nowhere, or None.
-    """
+class RoutedWriter(RoutedClient):
+    """A client that writes where its code's route leads."""
 
     def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
-        self._settings, self._given = split({**(args[0] if args else {}), **kwargs})
+        settings, given = split({**(args[0] if args else {}), **kwargs})
+        super().__init__(settings, given, ClientRole.PRODUCER, settings.topics, "")
         self._gate = Gate()
         self._cell: list[Way] = [SHUT]
         self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
-        self._changed = threading.Condition(threading.RLock())
         self._pausing, self._registering = threading.Lock(), threading.Lock()
         self._serving: list[int] = []
-        self._orders = Orders()
-        self._inner: Any = None
-        self._counts = Counts()
         self._detours = self._doubts = 0
         self._waits = False
         self._deadline = 0.0
         self._in_transaction = False
         self._is_transactional = self._must_init = False
         self._linked = Linked()
-        self._closed, self._end = False, _CLOSED
-        self.route_problem: RouteProblemError | None = None
-        client_id = str(self._given.get("client.id", ""))
-        query = RouteQuery(
-            self._settings.code,
-            ClientRole.PRODUCER,
-            self._settings.topics,
-            "",
-            client_id,
-            {**self._settings.parameters, "application": self._settings.application},
-        )
-        self._session = Session(self._settings, query, Following(weakref.ref(self)))
-        weakref.finalize(self, self._session.close, 2.0)
+        self._end = _CLOSED
         self._session.register()
         self._session.follow()
-
-    @property
-    def route(self) -> Route | None:
-        """The route that is followed, None while a switch holds a client that has just begun."""
-        return self._orders.route
-
-    @property
-    def route_age_s(self) -> float:
-        """How long ago the service told it."""
-        return self._session.route_age_s
 
     # -- when the way is not there ---------------------------------------------------------------------
 

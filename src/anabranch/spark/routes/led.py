@@ -29,7 +29,6 @@ from anabranch.sdk.config import CODE, OURS, PARAMETERS, TOPICS, Settings, split
 from anabranch.sdk.errors import (
     MalformedRouteError,
     MayNotError,
-    NoRouteError,
     ServiceDownError,
     SettingError,
     UnknownSettingError,
@@ -131,25 +130,13 @@ def _asked(
 
 def _route(service: RouteService, ours: Settings, query: RouteQuery) -> tuple[Route, float]:
     """The route and its age (J1)."""
-    kept = RouteCache(ours.cache, ours.service)
+    cache = RouteCache(ours.cache, ours.service, LOG)
     try:
         route = _told(service, ours, query)
     except ServiceDownError as error:
-        found = kept.find(query)
-        if found is None:
-            raise NoRouteError(query.code, error.message) from error
-        LOG.warning(
-            "%s; cluster code %s leads to cluster %s by a route that is %.0f s old",
-            error.message,
-            query.code,
-            found.route.cluster,
-            found.age_s,
-        )
-        return found.route, found.age_s
-    try:
-        kept.keep(query, route)
-    except OSError as error:
-        LOG.warning("route of %s is not kept on disk: %s", query.code, error.strerror)
+        kept = cache.instead(query, error)
+        return kept.route, kept.age_s
+    cache.keep_told(query, route)
     return route, 0.0
 
 
