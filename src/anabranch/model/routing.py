@@ -94,7 +94,7 @@ class ClientReport:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A registered client; times in ms.  It is live until ``until_ms`` unless it is heard of again.
+    """A registered client; times in ms.  It is live until ``until_ms`` unless it is seen again.
 
     ``cluster`` is the one to which it was led last.
     """

@@ -15,7 +15,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -103,6 +103,11 @@ class NamedClient:
     after: str
     topics: Mapping[str, str] = field(hash=False)
 
+    @property
+    def pair(self) -> Pair:
+        """From which cluster to which."""
+        return self.before, self.after
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
@@ -148,26 +153,27 @@ class Switch:
     @property
     def groups(self) -> Mapping[str, Pair]:
         """The groups that are moved: from which cluster to which."""
-        return {
-            one.group: (one.before, one.after)
-            for one in self.named.values()
-            if one.role is ClientRole.CONSUMER and one.group
-        }
+        return {one.group: one.pair for one in self.named.values() if one.role is ClientRole.CONSUMER and one.group}
 
     def drained_topics(self) -> Mapping[Pair, frozenset[str]]:
         """Topics, by their names before, of which all that was written must be copied: those of producers that go."""
         found: dict[Pair, set[str]] = {}
         for client_id, one in self.named.items():
             if one.role is ClientRole.PRODUCER and client_id not in self.left:
-                found.setdefault((one.before, one.after), set()).update(one.topics)
+                found.setdefault(one.pair, set()).update(one.topics)
         return {pair: frozenset(topics) for pair, topics in found.items()}
 
     def topics_by_pair(self) -> Mapping[Pair, Mapping[str, str]]:
         """All topics of all named clients that go from one cluster to another."""
-        found: dict[Pair, dict[str, str]] = {}
-        for one in self.named.values():
-            found.setdefault((one.before, one.after), {}).update(one.topics)
-        return found
+        return topics_by_pair(self.named.values())
+
+
+def topics_by_pair(clients: Iterable[NamedClient]) -> dict[Pair, dict[str, str]]:
+    """All topics of clients that go from one cluster to another."""
+    found: dict[Pair, dict[str, str]] = {}
+    for one in clients:
+        found.setdefault(one.pair, {}).update(one.topics)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +224,7 @@ def decide(switch: Switch, observed: Observed) -> Step:
         return Step(Action.CANCEL, switch.why)
     late = observed.now_ms >= switch.deadline_ms
     if not switch.gathered:
-        return _until(
-            observed.now_ms >= switch.deadline_ms, Action.GATHER, observed.blocked or "whom it moves is asked"
-        )
+        return _until(late, Action.GATHER, observed.blocked or "whom it moves is asked")
     missing = tuple(
         client_id
         for client_id in switch.named

@@ -141,7 +141,7 @@ class SplitGroupError(RefusedError):
 
 @dataclass(eq=False)
 class UnknownClientError(RefusedError):
-    """This instance knows no such client: it never registered here, or was not heard of for long."""
+    """This instance knows no such client: it never registered here, or was not seen for long."""
 
     id: str
 

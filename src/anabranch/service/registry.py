@@ -82,7 +82,7 @@ class Registry:
 
     @property
     def lease_ms(self) -> int:
-        """How long a client is live after it was heard of."""
+        """How long a client is live after it was last seen."""
         return LEASE_REPORTS * self.report_ms
 
     # -- what clients ask ------------------------------------------------------------------------------
@@ -151,10 +151,6 @@ class Registry:
         """What a client of this instance asked for, None where it is not known here."""
         known = self._known.get(client_id)
         return None if known is None else known.client.query
-
-    def knows(self, client_id: str) -> bool:
-        """Whether this instance hears of a client."""
-        return client_id in self._known
 
     async def remove(self, account: Account, client_id: str) -> Client:
         """Forget a client, also one that another instance hears of; raises RefusedError, StoreError."""

@@ -15,6 +15,7 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import monotonic, now_ms
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
 from anabranch.routes.impact import impact
@@ -230,7 +231,7 @@ class SwitchSteps:
             wanted = {
                 name: end
                 for name, end in (journal.ends or {}).get(before, {}).items()
-                if name.rpartition("-")[0] in topics
+                if TopicPartition.parse(name).topic in topics
             }
             left = await moving.uncopied(self._clusters.cluster(after), journal.links[pair], wanted)
             if left:
@@ -252,7 +253,7 @@ class SwitchSteps:
                 doubts += found_doubts
                 continue
             before, after = (self._clusters.cluster(name) for name in pair)
-            groups = sorted(group for group, way in journal.groups.items() if way == pair)
+            groups = sorted(group for group, moved in journal.groups.items() if moved == pair)
             if groups:
                 moved = await moving.move_groups(before, after, journal.links[pair], groups, topics)
                 if not moved.done:
@@ -272,7 +273,7 @@ class SwitchSteps:
         doubts: list[str] = []
         topics: set[str] = set()
         for client_id, one in journal.named.items():
-            if (one.before, one.after) != pair:
+            if one.pair != pair:
                 continue
             ready = journal.ready.get(client_id, Ready())
             if one.group:
@@ -297,7 +298,7 @@ class SwitchSteps:
         handed = {
             client_id: ready.positions
             for client_id, ready in journal.ready.items()
-            if (journal.named[client_id].before, journal.named[client_id].after) == pair and ready.positions
+            if journal.named[client_id].pair == pair and ready.positions
         }
         if not handed:
             return {}
@@ -323,7 +324,7 @@ class SwitchSteps:
         """The journal once what was moved is taken back; what could not be is said."""
         if journal.state is SwitchState.MOVING:
             for pair in journal.topics_by_pair():
-                groups = [group for group, way in journal.groups.items() if way == pair]
+                groups = [group for group, moved in journal.groups.items() if moved == pair]
                 try:
                     after = self._clusters.cluster(pair[1])
                     left = await moving.take_back(after, journal.links[pair], groups, journal.began_ms)

@@ -276,7 +276,7 @@ class Switching:
         """Ask the named clients of this instance that have not been asked yet, or before their cluster was lost."""
         for client_id, one in journal.named.items():
             is_asked = self._asked.get(client_id) == (one.before in journal.lost)
-            if client_id not in journal.ready and not is_asked and self._registry.knows(client_id):
+            if client_id not in journal.ready and not is_asked and self._registry.query(client_id) is not None:
                 self._watching.tell(client_id, self._prepare(journal, client_id))
 
     def _prepare(self, journal: Switch, client_id: str) -> bytes:

@@ -31,11 +31,12 @@ class TokenChecks:
         if asked is None or now - at >= KNOWN_S:
             if len(self._asked) >= _MOST:
                 self._asked.clear()
-            asked = asyncio.create_task(self._ask(caller, request))
+            asked = asyncio.create_task(self.is_known_now(caller, request))
             self._asked[key] = now, asked
         return await asyncio.shield(asked)
 
-    async def _ask(self, caller: Caller, request: Request) -> bool:
+    async def is_known_now(self, caller: Caller, request: Request) -> bool:
+        """The same, asked anew."""
         try:
             await self._identity.caller("GET", request.headers, request.cookies, caller.address, self._origin(request))
         except AnabranchError as error:

@@ -37,7 +37,7 @@ def lab(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch
         service.publish({"codes": {"orders": {"cluster": "old"}}})
         monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
         monkeypatch.setenv("ANABRANCH_TOKEN", service.tokens["client"])
-        yield Lab(old, new, service, tmp_path / "cache")
+        yield Lab(old, new, tmp_path / "cache", service=service)
 
 
 @pytest.fixture
@@ -48,6 +48,6 @@ def scene(
     monkeypatch.setenv("ANABRANCH_TOKEN", "anabranch_token")
     with FakeService() as service:
         monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
-        made = Scene(*pair, service, tmp_path / "cache")  # type: ignore[arg-type]
+        made = Scene(*pair, tmp_path / "cache", service=service)
         service.route = made.route(made.old, 1)
         yield made

@@ -19,12 +19,11 @@ from qa.timeouts import TIMEOUT_S
 
 
 @dataclass
-class Lab:
-    """Two clusters and a route service."""
+class TwoClusters:
+    """Where applications are, and how they are configured."""
 
     old: SandboxCluster
     new: SandboxCluster
-    service: RouteProcess
     cache: Path
     group: str = field(default_factory=lambda: f"g-{uuid.uuid4().hex[:6]}")
 
@@ -43,6 +42,13 @@ class Lab:
     def reading(self, **more: Any) -> dict[str, Any]:
         """A configuration of the group's."""
         return self.configured(group_id=self.group, auto_offset_reset="earliest", **more)
+
+
+@dataclass
+class Lab(TwoClusters):
+    """Two clusters and a route service."""
+
+    service: RouteProcess = field(kw_only=True)
 
     def lead(self, cluster: str, *rules: Any, **code: Any) -> None:
         """Publish a table by which the code leads there."""

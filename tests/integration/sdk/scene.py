@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.sandbox import SandboxCluster
 from qa.service import until
 from tests.integration.sdk.fake_service import FakeService, route_json
-from tests.integration.sdk.lab import Lab
+from tests.integration.sdk.lab import TwoClusters
 
 
-class Scene(Lab):
+@dataclass
+class Scene(TwoClusters):
     """The two clusters, and a service that says what it is told to."""
 
-    service: FakeService  # type: ignore[assignment]
+    service: FakeService = field(kw_only=True)
 
     def route(self, cluster: SandboxCluster, version: int) -> Any:
         """A route that leads there."""

@@ -187,7 +187,7 @@ def mortal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moving]:
         service.publish({"codes": {"orders": {"cluster": "old"}}})
         monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
         monkeypatch.setenv("ANABRANCH_TOKEN", service.tokens["client"])
-        with linked(Lab(old, new, service, tmp_path / "cache")) as made:
+        with linked(Lab(old, new, tmp_path / "cache", service=service)) as made:
             yield made
 
 

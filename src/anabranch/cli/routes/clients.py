@@ -32,7 +32,7 @@ def clients(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the registered clients: what they are, where they are led, how far they lag, when they were heard of.
+    """List the registered clients: what they are, where they are led, how far they lag, when they were last seen.
 
     A client is stale once its lease has run out, and behind while a newer version leads it
     otherwise and it has not said that it follows that.

@@ -24,22 +24,17 @@ from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
 
-async def plan(
-    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection = EVERY, settle_s: float | None = None
-) -> GroupsPlan:
-    """The plan that moves groups to the target; raises UnknownLinkError, NoSuchGroupError.
-
-    ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.
-    """
+async def plan(source: Cluster, target: Cluster, link_id: str, selection: GroupSelection = EVERY) -> GroupsPlan:
+    """The plan that moves groups to the target; raises UnknownLinkError, NoSuchGroupError."""
     begun = time.monotonic()
-    found, _ = await prepare(source, target, link_id, selection, settle_s)
+    found, _ = await prepare(source, target, link_id, selection)
     return replace(found, took_ms=_since(begun))
 
 
-async def apply(source: Cluster, target: Cluster, planned: GroupsPlan, settle_s: float | None = None) -> GroupsMoved:
+async def apply(source: Cluster, target: Cluster, planned: GroupsPlan) -> GroupsMoved:
     """Move the groups that are not refused; raises PlanChangedError if the plan has changed."""
     begun = time.monotonic()
-    now, target_groups = await prepare(source, target, planned.link, planned.selection, settle_s)
+    now, target_groups = await prepare(source, target, planned.link, planned.selection)
     check_holds(f"groups of link {planned.link!r}", planned, now, _command(planned))
     moved = await carry_out(target, now, target_groups)
     return replace(moved, took_ms=_since(begun))
@@ -51,9 +46,12 @@ def what(link_id: str) -> str:
 
 
 async def prepare(
-    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection, settle_s: float | None
+    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection, settle_s: float | None = None
 ) -> tuple[GroupsPlan, Mapping[str, Group]]:
-    """The plan, and its groups on the target; raises what ``plan`` raises."""
+    """The plan, and its groups on the target; raises what ``plan`` raises.
+
+    ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.
+    """
     kinds, limit, maps = await asyncio.gather(
         list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
     )

@@ -17,7 +17,7 @@ from anabranch.offsets.translate import After, to_target
 from anabranch.operations.groups import sync
 from anabranch.operations.groups.commits import move, new_id, read_groups
 from anabranch.operations.offsets.translate import translate
-from anabranch.operations.routes.moving import Moved, partition_of
+from anabranch.operations.routes.moving import Moved
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
@@ -40,7 +40,7 @@ async def move_without(target: Cluster, link: str, positions: Mapping[str, Mappi
     goes on behind what was: that is told, with both offsets.  Raises ClusterError.
     """
     names = sorted(positions)
-    asked = sorted({(partition_of(name), at) for each in positions.values() for name, at in each.items()})
+    asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
     found = await translate(target, link, asked) if asked else None
     answers = {} if found is None else {(one.partition, one.offset): one for one in found.answers}
     groups = await read_groups(target, names)
@@ -51,7 +51,7 @@ async def move_without(target: Cluster, link: str, positions: Mapping[str, Mappi
         if group.state not in (GroupState.EMPTY, GroupState.DEAD):
             return MovedWithout(Moved(False, why=f"group {name} has members on {target.name}"))
         for partition, offset in positions[name].items():
-            answer = answers[partition_of(partition), offset]
+            answer = answers[TopicPartition.parse(partition), offset]
             pair = answer.below or answer.above
             there = answer.answer if answer.answer is not None else None if pair is None else pair.answer
             if there is None or answer.to is None:

@@ -94,7 +94,7 @@ async def uncopied(target: Cluster, link: str, pinned: Mapping[str, int]) -> tup
     """
     if not pinned:
         return ()
-    asked = [(partition_of(name), end) for name, end in sorted(pinned.items())]
+    asked = [(TopicPartition.parse(name), end) for name, end in sorted(pinned.items())]
     found = await translate(target, link, asked)
     return tuple(
         f"{answer.partition} up to {answer.offset:,}: {answer.why}" for answer in found.answers if answer.answer is None
@@ -108,12 +108,12 @@ async def starts(
 
     The maps are read once for all clients.
     """
-    asked = sorted({(partition_of(name), at) for each in positions.values() for name, at in each.items()})
+    asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
     answers = (await translate(target, link, asked)).answers if asked else ()
     there = {(one.partition, one.offset): (one.to, one.answer) for one in answers}
     found: dict[str, Mapping[str, int]] = {}
     for client_id, each in positions.items():
-        places = [there[partition_of(name), at] for name, at in each.items()]
+        places = [there[TopicPartition.parse(name), at] for name, at in each.items()]
         found[client_id] = {str(to): offset for to, offset in places if to is not None and offset is not None}
     return found
 
@@ -176,9 +176,3 @@ async def take_back(target: Cluster, link: str, groups: Iterable[str], since_ms:
     except AnabranchError as error:
         return error.message
     return "; ".join(failures)
-
-
-def partition_of(name: str) -> TopicPartition:
-    """The partition of a name TOPIC-PARTITION."""
-    topic, _, number = name.rpartition("-")
-    return TopicPartition(topic, int(number))

@@ -19,7 +19,7 @@ from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.impact import Impact, impact
 from anabranch.routes.remembered import RememberedRoutes
-from anabranch.routes.switch import NamedClient, Pair, SwitchPolicy
+from anabranch.routes.switch import NamedClient, SwitchPolicy, topics_by_pair
 from anabranch.routes.table import RouteTable
 
 T = TypeVar("T")
@@ -177,14 +177,10 @@ def named_clients(moved: Impact) -> dict[str, NamedClient]:
 
 
 async def _links(desk: RouteDesk, named: Mapping[str, NamedClient]) -> tuple[SwitchLink, ...]:
-    counts: Counter[Pair] = Counter()
-    topics: dict[Pair, dict[str, str]] = {}
-    for one in named.values():
-        counts[one.before, one.after] += 1
-        topics.setdefault((one.before, one.after), {}).update(one.topics)
-    pairs = sorted(counts)
-    links = await asyncio.gather(*(desk.link(*pair, topics[pair]) for pair in pairs))
-    return tuple(SwitchLink(*pair, link, counts[pair]) for pair, link in zip(pairs, links, strict=True))
+    counts = Counter(one.pair for one in named.values())
+    pairs = sorted(topics_by_pair(named.values()).items())
+    links = await asyncio.gather(*(desk.link(*pair, topics) for pair, topics in pairs))
+    return tuple(SwitchLink(*pair, link, counts[pair]) for (pair, _), link in zip(pairs, links, strict=True))
 
 
 def _changed(before: Mapping[str, T], after: Mapping[str, T]) -> Changed:

@@ -10,11 +10,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from anabranch.errors import AnabranchError
 from anabranch.service.answers import answered
+from anabranch.service.caller import Caller
 from anabranch.service.hub import ENDING, Event, Listener
 from anabranch.service.instance import Instance
-from anabranch.service.web import AsViewer, Here, address_of
+from anabranch.service.web import AsViewer, Here
 
 router = APIRouter(prefix="/api/v1", tags=["events"])
 QUIET_S = 10.0
@@ -29,27 +29,27 @@ KNOWN_S = 30.0
         str, description="Events: cluster, operation, process, routes, switch, audit", media="text/event-stream"
     ),
 )
-async def events(here: Here, request: Request, _: AsViewer) -> Response:
+async def events(here: Here, request: Request, caller: AsViewer) -> Response:
     """Listen; what is shown is asked for again where an event names it.
 
     The first event says that the stream is open, ``lost`` that this listener was too slow: it reads everything again.
     ``ending`` is the last one of an instance that ends.
     """
     return StreamingResponse(
-        _told(here, request),
+        _told(here, caller, request),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _told(here: Instance, request: Request) -> AsyncIterator[str]:
+async def _told(here: Instance, caller: Caller, request: Request) -> AsyncIterator[str]:
     loop = asyncio.get_running_loop()
     with here.hub.listening() as listener:
         yield _event("open", {"instance": here.name, "acts": here.acting.acts})
         known_until = loop.time() + KNOWN_S
         while True:
             if loop.time() >= known_until:
-                if not await _is_known(here, request):
+                if not await here.tokens.is_known_now(caller, request):
                     yield _event("signed-out", {})
                     return
                 known_until = loop.time() + KNOWN_S
@@ -68,17 +68,6 @@ async def _next(listener: Listener) -> Event | None:
         return await asyncio.wait_for(listener.events.get(), 0.01 if listener.is_dropped else QUIET_S)
     except TimeoutError:
         return None
-
-
-async def _is_known(here: Instance, request: Request) -> bool:
-    """Whether the listener's token still is somebody's; also where the store cannot be asked just now, for a while."""
-    try:
-        await here.identity.caller(
-            "GET", request.headers, request.cookies, address_of(request), here.origin(request.headers)
-        )
-    except AnabranchError as error:
-        return error.retryable
-    return True
 
 
 def _event(kind: str, data: object) -> str:
