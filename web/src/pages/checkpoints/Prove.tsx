@@ -9,6 +9,7 @@ import { Facts } from "../../parts/Facts";
 import { ProblemNotice } from "../../parts/ProblemNotice";
 import { Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
+import { Wrong } from "../../parts/Wrong";
 import { offsetText } from "./offsetText";
 import { spelledOut, useRewriteFields, withoutUsual } from "./rewriteFields";
 import { useAsk } from "./useAsk";
@@ -45,11 +46,7 @@ export function Prove({ roots }: { roots: readonly string[] }) {
           that it was rewritten by.
         </p>
         {form}
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
       </section>
       {ask.isPending ? <Waiting what="the checkpoint and both clusters" /> : null}
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}

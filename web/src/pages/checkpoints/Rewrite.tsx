@@ -5,6 +5,7 @@ import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
 import { useWhyNotPlan } from "../../session/me";
 import { spelledOut, useRewriteFields, withoutUsual } from "./rewriteFields";
 import { Submit } from "./Submit";
+import { Wrong } from "../../parts/Wrong";
 
 const OWN: readonly FieldSpec[] = [
   { name: "to", label: "Write to", kind: "text", hint: "A new path; empty rewrites in place, with a backup." },
@@ -35,11 +36,7 @@ export function Rewrite({ roots }: { roots: readonly string[] }) {
           values={values}
           change={(name, value) => setValues((before) => ({ ...before, [name]: value }))}
         />
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
         <Submit label="Plan the rewrite" why={why} />
       </form>
       {asked === null ? null : (

@@ -7,6 +7,7 @@ import { CommandLine } from "../../parts/CopyButton";
 import { ProblemNotice } from "../../parts/ProblemNotice";
 import { Translation } from "../../parts/Translation";
 import { Waiting } from "../../parts/Waiting";
+import { Wrong } from "../../parts/Wrong";
 import type { FieldSpec } from "../../plans/specs";
 import { useAsk } from "../checkpoints/useAsk";
 
@@ -59,11 +60,7 @@ export function ManyOffsets({ target, link }: Props) {
     <section className="panel" aria-label="Many offsets">
       <h2>Many offsets at once</h2>
       {form}
-      {wrong === null ? null : (
-        <p className="wrong" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Wrong what={wrong} />
       {ask.isPending ? <Waiting what="the maps" /> : null}
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}
       {ask.data && wrong === null ? (

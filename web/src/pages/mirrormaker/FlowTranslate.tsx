@@ -7,6 +7,7 @@ import { CommandLine } from "../../parts/CopyButton";
 import { ProblemNotice } from "../../parts/ProblemNotice";
 import { Translation } from "../../parts/Translation";
 import { Waiting } from "../../parts/Waiting";
+import { Wrong } from "../../parts/Wrong";
 import { useAsk } from "../checkpoints/useAsk";
 import { flowOptions, useFlowFields } from "./flowFields";
 
@@ -48,11 +49,7 @@ export function FlowTranslate() {
           Exact where the records tell; an approximate answer skips no record, and says how much is read again at most.
         </p>
         {form}
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
       </section>
       {ask.isPending ? <Waiting what="both clusters" /> : null}
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}

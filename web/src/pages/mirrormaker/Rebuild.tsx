@@ -6,6 +6,7 @@ import { FormFields, initialOf } from "../../plans/FormFields";
 import { linesOf, type FieldSpec, type Values } from "../../plans/specs";
 import { useWhyNotPlan } from "../../session/me";
 import { Submit } from "../checkpoints/Submit";
+import { Wrong } from "../../parts/Wrong";
 
 /** Topics as they were typed: `NAME=COPY`, or a name whose copy has the source's name before it. */
 function topicsOf(lines: readonly string[], source: string): { topics: Record<string, string>; wrong: string | null } {
@@ -71,11 +72,7 @@ export function Rebuild() {
       </p>
       <form className="stack wide-form" onSubmit={submit}>
         <FormFields fields={fields} values={values} change={(name, value) => setValues((before) => ({ ...before, [name]: value }))} />
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
         <Submit label="Plan the maps" why={why} />
       </form>
       {asked === null ? null : (

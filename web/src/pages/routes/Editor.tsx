@@ -2,6 +2,7 @@ import { useMemo, useState, type FormEvent } from "react";
 import type { Schemas } from "../../api/client";
 import { Button } from "../../parts/Button";
 import { Field } from "../../parts/Field";
+import { Wrong } from "../../parts/Wrong";
 import { ActionDialog } from "../../plans/ActionDialog";
 import { FormFields, initialOf } from "../../plans/FormFields";
 import { bodyOf, FIELDS, type Values } from "../../plans/specs";
@@ -98,11 +99,7 @@ export default function Editor({ newest, text: applies }: Props) {
           )}
         </Field>
         <FormFields fields={ASKED} values={values} change={(name, value) => setValues((before) => ({ ...before, [name]: value }))} />
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
         <div className="row">
           <Submit label="Plan the change" why={why} />
           {text === applies ? null : <Button act={begin}>Take my changes back</Button>}

@@ -5,6 +5,7 @@ import { explainQuery, routesQuery, type RouteQuestion } from "../../api/queries
 import { command } from "../../format/command";
 import { CommandLine } from "../../parts/CopyButton";
 import { Fetched } from "../../parts/Fetched";
+import { Wrong } from "../../parts/Wrong";
 import { initialOf } from "../../plans/FormFields";
 import type { FieldSpec } from "../../plans/specs";
 import { tableOf } from "../../routes/table";
@@ -38,11 +39,7 @@ export function Explain() {
         <h2>Where would such a client be led, and why?</h2>
         <p className="dim">Nothing is registered, and nothing is changed.</p>
         {form}
-        {wrong === null ? null : (
-          <p className="wrong" role="alert">
-            {wrong}
-          </p>
-        )}
+        <Wrong what={wrong} />
       </section>
       {asked.code === "" ? null : <Answer asked={asked} />}
     </div>
