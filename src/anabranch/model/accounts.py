@@ -9,9 +9,9 @@ from enum import IntEnum
 class Role(IntEnum):
     """What an account may do; each role may do what those below it may.
 
-    ``CLIENT`` is an application, which asks where its own clients are led and sees nothing else.  ``VIEWER`` looks.
-    ``OPERATOR`` plans, and does what the same noun undoes.  ``APPROVER`` applies plans of what it does not undo.
-    ``ADMIN`` manages accounts, tokens and clusters.
+    ``CLIENT`` is an application, which asks where its own clients are led and where offsets are on the other side, and
+    sees nothing else.  ``VIEWER`` looks.  ``OPERATOR`` plans, and does what the same noun undoes.  ``APPROVER`` applies
+    plans of what it does not undo.  ``ADMIN`` manages accounts, tokens and clusters.
     """
 
     CLIENT = 0

@@ -313,6 +313,7 @@ OPEN_TO_CLIENTS = {
     *(("PUT", "/api/v1/clients/{client_id}"), ("DELETE", "/api/v1/clients/{client_id}")),
     *(("POST", f"/api/v1/clients/{{client_id}}/{word}") for word in ("report", "ready")),
     ("GET", "/api/v1/clients/{client_id}/watch"),
+    *(("POST", f"/api/v1/{where}/translate") for where in ("clusters/{target}/links/{link}", "mirrormaker")),
 }
 
 

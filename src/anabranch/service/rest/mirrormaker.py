@@ -19,7 +19,7 @@ from anabranch.service.answers import answered
 from anabranch.service.rest.positions import Question
 from anabranch.service.verb import Name
 from anabranch.service.verb import Request as Body
-from anabranch.service.web import AsViewer, Here, answer, body_of, expects
+from anabranch.service.web import AsClient, AsViewer, Here, answer, body_of, expects
 
 router = APIRouter(prefix="/api/v1/mirrormaker", tags=["mirrormaker"])
 
@@ -48,7 +48,7 @@ class FlowQuestions(MirrorFlow):
 
 
 @router.post("/translate", responses=answered(Translation), openapi_extra=expects(FlowQuestions))
-async def translate(here: Here, request: Request, _: AsViewer) -> JSONResponse:
+async def translate(here: Here, request: Request, _: AsClient) -> JSONResponse:
     """Where readers of MirrorMaker 2's copy go on: exact, or approximate with the error's bound, or refused."""
     body = await body_of(request, FlowQuestions)
     source, target = here.clusters.cluster(body.source), here.clusters.cluster(body.target)

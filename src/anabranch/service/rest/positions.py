@@ -22,7 +22,7 @@ from anabranch.service.rest.clusters import Target
 from anabranch.service.rest.links import Link
 from anabranch.service.verb import Name, Offset
 from anabranch.service.verb import Request as Body
-from anabranch.service.web import AsViewer, Here, answer, body_of, expects
+from anabranch.service.web import AsClient, AsViewer, Here, answer, body_of, expects
 
 router = APIRouter(prefix="/api/v1/clusters/{target}/links/{link}", tags=["positions"])
 
@@ -47,7 +47,7 @@ class Questions(Body):
 
 
 @router.post("/translate", responses=answered(Translation), openapi_extra=expects(Questions))
-async def translate(here: Here, target: Target, link: Link, request: Request, _: AsViewer) -> JSONResponse:
+async def translate(here: Here, target: Target, link: Link, request: Request, _: AsClient) -> JSONResponse:
     """Where offsets are on the other side: exact, or refused with the reason."""
     asked = await body_of(request, Questions)
     questions = [(TopicPartition(one.topic, one.partition), one.offset) for one in asked.questions]
