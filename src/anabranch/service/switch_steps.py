@@ -40,8 +40,8 @@ from anabranch.service.stored import Stored
 from anabranch.service.switching import Switching, Taken, instance_sign
 from anabranch.store.switches import SwitchTakenError
 
-WAIT_S = 0.1
-"""Between two looks at what is waited for."""
+WAIT_S, LIVE_S = 0.1, 1.0
+"""Between two looks at what is waited for, and at who is live, of whom there may be thousands."""
 LOOK_LOST_S, LOST_S = 2.0, 10.0
 """How often a cluster is asked whether it is there, and how long it must not have answered to be taken for lost."""
 
@@ -71,6 +71,8 @@ class SwitchSteps:
         self._acts = acts
         self._task: asyncio.Task[None] | None = None
         self._moved = ""
+        self._handed: tuple[str, int] | None = None
+        self._live: tuple[str, float, frozenset[str]] | None = None
         self._copied: tuple[str, Mapping[str, Mapping[str, int]]] | None = None
         self._blocked = ""
         self._looked = 0.0
@@ -89,6 +91,7 @@ class SwitchSteps:
 
     async def _run(self) -> None:
         self._moved, self._copied, self._blocked, self._away = "", None, "", {}
+        self._handed = self._live = None
         while self._acts() and self._switching.open is not None:
             taken = self._switching.taken
             assert taken is not None
@@ -139,10 +142,9 @@ class SwitchSteps:
 
     async def _step(self, taken: Taken) -> bool:
         """Do what is next; whether something was done, so that there may be more to do at once."""
-        journal = await self._handed_over(taken.journal)
-        if journal is not taken.journal:
-            await self._keep(journal, taken)
+        if await self._took_handed_over(taken):
             return True
+        journal = taken.journal
         observed = await self._observed(journal)
         step = decide(journal, observed)
         done = await self._done(step, journal, taken)
@@ -156,25 +158,41 @@ class SwitchSteps:
     async def _keep(self, journal: Switch, taken: Taken) -> None:
         await self._switching.keep(journal, taken.revision)
 
-    async def _handed_over(self, journal: Switch) -> Switch:
-        """The journal with what clients have handed over since."""
-        if journal.state is SwitchState.PREPARING and journal.gathered:
-            found = await self._stored.ask(lambda: self._stored.switches.handed_over(journal.id))
-            for client_id, document in found.items():
-                if client_id in journal.named:
-                    journal = paused(journal, client_id, ready_of(document))
-        return journal
+    async def _took_handed_over(self, taken: Taken) -> bool:
+        """Whether clients have handed over since it was last looked, and the journal has it now."""
+        journal = taken.journal
+        if journal.state is not SwitchState.PREPARING or not journal.gathered:
+            return False
+        seen = journal.id, await self._stored.ask(lambda: self._stored.switches.count_handed_over(journal.id))
+        if seen == self._handed:
+            return False
+        found = await self._stored.ask(lambda: self._stored.switches.handed_over(journal.id))
+        for client_id, document in found.items():
+            if client_id in journal.named:
+                journal = paused(journal, client_id, ready_of(document))
+        if journal is not taken.journal:
+            await self._keep(journal, taken)
+        self._handed = journal.id, len(found)
+        return journal is not taken.journal
 
     async def _observed(self, journal: Switch) -> Observed:
         live: frozenset[str] = frozenset()
         copied = None
         if journal.state is SwitchState.PREPARING:
-            live = frozenset(client.id for client in await self._registry.live())
+            live = await self._live_now(journal) if journal.gathered else live
         elif journal.ends is not None and journal.state.holds:
             copied = self._copied == (journal.id, journal.ends) or await self._is_copied(journal)
             if copied:  # what is pinned stays, and to look again is to read the maps again
                 self._copied = (journal.id, journal.ends)
         return Observed(now_ms(), live, copied, self._moved == journal.id, self._blocked)
+
+    async def _live_now(self, journal: Switch) -> frozenset[str]:
+        """Who is live, looked at since this switch named its clients: one that is not seen is not waited for."""
+        known = self._live
+        if known is None or known[0] != journal.id or monotonic() - known[1] >= LIVE_S:
+            looked = monotonic()
+            known = self._live = journal.id, looked, frozenset(one.id for one in await self._registry.live())
+        return known[2]
 
     async def _done(self, step: Step, journal: Switch, taken: Taken) -> Switch | None:
         """The journal once a step is done, the same one where it need not be written; None where it has to wait."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -120,6 +120,12 @@ class Switches:
                 connection.execute(insert(ROUTE_HANDOVERS).values(switch=switch, client=client, document=document))
         except IntegrityError:  # it said so before, and has not heard that it was heard
             pass
+
+    def count_handed_over(self, switch: str) -> int:
+        """How many have handed over."""
+        asked = select(func.count()).select_from(ROUTE_HANDOVERS).where(ROUTE_HANDOVERS.c.switch == switch)
+        with self._database.read() as connection:
+            return connection.execute(asked).scalar_one()
 
     def handed_over(self, switch: str) -> Mapping[str, Mapping[str, Any]]:
         """What clients handed over, by client."""

@@ -155,6 +155,7 @@ def test_what_a_client_handed_over_first_counts(database: Database) -> None:
     assert switches.handed_over("s") == {**first, "other": {}}
     assert switches.handed_over("t") == {"client": {"positions": {}}}
     assert switches.handed_over("u") == {}
+    assert [switches.count_handed_over(one) for one in "stu"] == [2, 1, 0]
 
 
 def test_switches_that_ended_long_ago_are_forgotten_with_their_answers(database: Database) -> None:

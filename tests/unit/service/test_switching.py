@@ -276,6 +276,49 @@ def test_nobody_is_held_once_the_table_is_published(store: Store, world: World) 
     run(test())
 
 
+def test_what_was_handed_over_is_taken_again_after_a_journal_that_was_not_written(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as read only once the journal has it."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        await here.begin()
+        await here.step()
+        await here.hand_over(W)
+        with monkeypatch.context() as patch:
+            patch.setattr(store.stored.switches, "keep", fails)
+            with pytest.raises(StoreError):
+                await here.step()
+        assert (await here.go_on()).state is SwitchState.DONE
+
+    run(test())
+
+
+def test_of_two_switches_each_is_handed_over_for_itself(store: Store, world: World) -> None:
+    """What was counted for one, and who was live then, says nothing of the next."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        first = await here.begin()
+        await here.step()
+        await here.step()
+        await here.switching.cancel(first, "a test")
+        await here.go_on()
+        await here.register(R, READER)
+        await here.begin()
+        await here.step()
+        assert set(here.journal.named) == {R, W}
+        await here.hand_over(W)
+        assert (await here.go_on()).state is SwitchState.PREPARING, "the reader has not paused"
+        await here.hand_over(R)
+        assert (await here.go_on()).state is SwitchState.DONE
+
+    run(test())
+
+
 # -- H2: what an instance vouches for ------------------------------------------------------------------
 
 
