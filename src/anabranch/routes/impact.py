@@ -72,6 +72,34 @@ def impact(before: Router, after: Router, clients: Sequence[Client]) -> Impact:
     )
 
 
+def not_waited_for(stale: Impact, live: Impact) -> list[Reason]:
+    """What is said of clients whose leases have run out and that a change would move: a switch does not wait for them.
+
+    A group that live consumers have is moved with these.
+    """
+    moves = [move for move in stale.moves if move.changes_cluster]
+    groups = {group: ends for group, ends in stale.groups.items() if group not in live.groups}
+    writers = [move.client.words for move in moves if move.client.query.role is ClientRole.PRODUCER]
+    found = [
+        Reason.found(
+            Severity.WARNING,
+            f"group {group} has no live consumer: its positions stay on {before}, and its consumers are led to {after}",
+            f"anabranch groups sync LINK {group} --target {after} --execute, before they are started again",
+        )
+        for group, (before, after) in sorted(groups.items())
+    ]
+    if writers:
+        found.append(
+            Reason.found(
+                Severity.WARNING,
+                f"not heard of any more, and not waited for: {_few(writers)}; one that still runs writes on to its "
+                "cluster until it reaches the service",
+                "see that they have ended: anabranch route clients",
+            )
+        )
+    return found
+
+
 def _asked(router: Router, query: RouteQuery) -> tuple[Route | None, str]:
     try:
         return router(query), ""

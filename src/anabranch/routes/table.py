@@ -92,3 +92,22 @@ class RouteVersion:
     author: str
     reason: str
     table: RouteTable
+
+
+def may_move(before: RouteTable, after: RouteTable) -> bool:
+    """Whether some client could be led to another cluster once a table takes the place of another.
+
+    It does not depend on which clients there are: True also where nobody is moved.
+    """
+    kept = before.codes.keys() & after.codes.keys()
+    return _rules_lead(before) != _rules_lead(after) or any(
+        _leads(before.codes[name].destination) != _leads(after.codes[name].destination) for name in kept
+    )
+
+
+def _leads(destination: Destination) -> tuple[str, str]:
+    return destination.cluster, destination.code
+
+
+def _rules_lead(table: RouteTable) -> list[tuple[int, Match, tuple[str, str]]]:
+    return [(rule.priority, rule.match, _leads(rule.destination)) for rule in table.rules]

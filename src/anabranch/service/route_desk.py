@@ -51,8 +51,8 @@ class ServiceDesk:
         return version_of(await self.stored.ask(lambda: self.stored.versions.get(number)))
 
     async def clients(self) -> Sequence[Client]:
-        """Every client whose lease runs; raises StoreError."""
-        return await self.registry.live()
+        """Every client that was seen within the hour, also those whose leases have run out; raises StoreError."""
+        return await self.registry.every()
 
     def contexts(self) -> Mapping[str, ClusterContext]:
         """The clusters of the contexts file."""

@@ -28,11 +28,11 @@ OLD = RouteTable({"orders": Code("orders", Destination("old"))})
 NEW = RouteTable({"orders": Code("orders", Destination("new"))})
 
 
-def client(group: str = "", site: str = "", number: int = 1) -> Client:
-    """A client of the code orders."""
+def client(group: str = "", site: str = "", number: int = 1, *, until_ms: int = 2**62) -> Client:
+    """A client of the code orders; it is live for good, unless another time is given."""
     role = ClientRole.CONSUMER if group else ClientRole.PRODUCER
     query = RouteQuery("orders", role, ("sales",), group, "", {"site": site})
-    return Client(f"{number:032x}", ClientFacts("shop", f"host-{number}", "", 1, "1"), query, 0, 0, 9)
+    return Client(f"{number:032x}", ClientFacts("shop", f"host-{number}", "", 1, "1"), query, 0, 0, until_ms)
 
 
 @dataclass
@@ -118,6 +118,36 @@ def test_live_clients_are_moved_by_a_switch_unless_it_is_said_to_be_at_once() ->
         assert (begun.base, begun.policy.timeout_ms, begun.links) == (1, 5, {("old", "new"): "old-new"})
         back = await rollback.apply(desk, await rollback.plan(desk, 1, "back", SwitchPolicy(at_once=True)))
         assert (back.version, back.switch, len(desk.switches)) == (3, "", 1)
+
+    asyncio.run(run())
+
+
+def test_what_could_move_somebody_is_published_by_a_switch_though_nobody_is_known() -> None:
+    """So that who registers meanwhile is held; what leads nobody elsewhere is published as it is applied."""
+    desk = Desk()
+
+    async def run() -> None:
+        await published(desk, OLD)
+        more = replace(OLD, codes={**OLD.codes, "shop": Code("shop", Destination("new"))})
+        await published(desk, more)
+        assert not desk.switches
+        planned = await apply.plan(desk, NEW, "why")
+        assert not planned.switch
+        assert (await apply.apply(desk, planned)).switch == "s"
+        assert [one.links for one in desk.switches] == [{}]
+
+    asyncio.run(run())
+
+
+def test_a_client_that_is_not_heard_of_is_not_moved_and_named_in_the_plan() -> None:
+    """It is not counted among those that move."""
+    desk = Desk(registered=[client("billing", until_ms=9), client(number=2)])
+
+    async def run() -> None:
+        await published(desk, OLD)
+        planned = await apply.plan(desk, NEW, "why")
+        assert [move.client.id for move in planned.impact.moves] == [desk.registered[1].id]
+        assert ["group billing has no live consumer" in one.what for one in planned.reasons] == [True]
 
     asyncio.run(run())
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
-from anabranch.routes.impact import Impact, impact
+from anabranch.routes.impact import Impact, impact, not_waited_for
 from anabranch.routes.routing import router
-from anabranch.routes.table import RouteTable
+from anabranch.routes.table import RouteTable, may_move
 from tests.chance import examples
 from tests.unit.routes.test_resolving import CONTEXTS, rule, table
 
@@ -75,6 +75,24 @@ def test_other_names_and_addresses_move_a_client_too() -> None:
         assert [(move.client.id, move.changes_cluster) for move in found.moves] == [("p", False)]
 
 
+def test_of_clients_that_are_not_heard_of_it_is_said_what_becomes_of_them() -> None:
+    """A group that nobody alive has keeps its positions; a producer may still write.  Who stays is not named."""
+    after = table({"orders": {"cluster": "new"}})
+    gone = change(table(), after, [*READERS[1:], WRITER])
+    alone, beside = (
+        not_waited_for(gone, change(table(), after, [])),
+        not_waited_for(gone, change(table(), after, READERS)),
+    )
+    assert [reason.what for reason in alone] == [
+        "group g has no live consumer: its positions stay on old, and its consumers are led to new",
+        "not heard of any more, and not waited for: producer p (host-1, pid 42); one that still runs writes on to its "
+        "cluster until it reaches the service",
+    ]
+    assert beside == alone[1:], "with a live consumer the group is moved"
+    assert "groups sync LINK g --target new" in alone[0].fix
+    assert not not_waited_for(change(table(), table(), READERS), change(table(), table(), []))
+
+
 _RULES = st.lists(
     st.tuples(st.sampled_from(["old", "new"]), st.sampled_from(["g", "h", "*"]), st.sampled_from(["c0", "c*", ""])),
     max_size=3,
@@ -111,3 +129,27 @@ def test_an_impact_names_those_who_have_to_change_and_forbids_every_split(
     split = {group for group in ("g", "h") if len({lead[at.id] for at in clients if at.query.group == group}) > 1}
     assert bool(found.forbids) == bool(split)
     assert found.staying == len(clients) - len(moved)
+    assert may_move(one, other) or not moved, "what is published without a switch moves nobody"
+
+
+def test_what_a_table_may_do_to_a_client_that_is_not_known() -> None:
+    """Other names, addresses and rights, a new code and one that is gone lead nobody to another cluster."""
+    lead = {"cluster": "old"}
+    plain = table({"orders": lead, "shop": lead}, rule("r", "new", group="g"))
+    for other in (
+        table({"orders": lead, "shop": lead, "more": {"cluster": "new"}}, rule("r", "new", group="g")),
+        table({"orders": lead}, rule("r", "new", group="g")),
+        table(
+            {"orders": {**lead, "topics": "v2.{topic}"}, "shop": {**lead, "write": False}}, rule("r", "new", group="g")
+        ),
+        table({"orders": lead, "shop": lead}, rule("another", "new", group="g")),
+    ):
+        assert not may_move(plain, other)
+    for other in (
+        table({"orders": {"cluster": "new"}, "shop": lead}, rule("r", "new", group="g")),
+        table({"orders": {"code": "shop"}, "shop": lead}, rule("r", "new", group="g")),
+        table({"orders": lead, "shop": lead}),
+        table({"orders": lead, "shop": lead}, rule("r", "new", group="h")),
+        table({"orders": lead, "shop": lead}, rule("r", "new", 9, group="g")),
+    ):
+        assert may_move(plain, other)

@@ -6,7 +6,7 @@ from anabranch.model.plans import check_holds
 from anabranch.operations.routes.desk import RouteDesk, SwitchOrder
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished, plan_table
 from anabranch.routes.switch import PLAIN_SWITCH, SwitchPolicy
-from anabranch.routes.table import RouteTable
+from anabranch.routes.table import RouteTable, may_move
 
 
 async def plan(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy = PLAIN_SWITCH) -> RoutesPlan:
@@ -17,6 +17,9 @@ async def plan(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPo
 async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
     """Publish it, and move live clients by a switch; a table that applies already is not published again.
 
+    A table that could move somebody is published by a switch also where nobody is known who moves: a client that
+    registers meanwhile is held until it is published, or moved like the others.
+
     Raises PlanChangedError if the plan has changed, SwitchCancelledError, RefusedError where another table was
     published meanwhile.
     """
@@ -25,7 +28,7 @@ async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
     newest = await desk.newest()
     if newest is not None and now.changes_nothing:
         return RoutesPublished(newest.version, newest.at_ms, newest.author, 0, {}, now.hash)
-    if now.switch:
+    if newest is not None and not now.policy.at_once and may_move(newest.table, now.table):
         links = {(one.before, one.after): one.link for one in now.switch}
         switched = await desk.switch(SwitchOrder(now.table, now.base, now.reason, now.policy, links))
         made, switch, doubts = switched.version, switched.switch, switched.doubts

@@ -56,7 +56,7 @@ class RouteDesk(Protocol):
         ...
 
     async def clients(self) -> Sequence[Client]:
-        """Every client whose lease runs."""
+        """Every client that was seen of late, also those whose leases have run out."""
         ...
 
     def contexts(self) -> Mapping[str, ClusterContext]:

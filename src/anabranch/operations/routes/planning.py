@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from anabranch.config.routes_file import table_fields
 from anabranch.errors import RefusedError
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity
@@ -17,7 +18,7 @@ from anabranch.model.routing import Client, ClientRole
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
-from anabranch.routes.impact import Impact, impact
+from anabranch.routes.impact import Impact, impact, not_waited_for
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import NamedClient, SwitchPolicy, topics_by_pair
 from anabranch.routes.table import RouteTable
@@ -112,10 +113,12 @@ class ForbiddenImpactError(RefusedError):
 
 async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy) -> RoutesPlan:
     """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError."""
-    newest, clients = await asyncio.gather(desk.newest(), desk.clients())
+    newest, known = await asyncio.gather(desk.newest(), desk.clients())
+    now = now_ms()
+    clients, stale = [one for one in known if one.is_live(now)], [one for one in known if not one.is_live(now)]
     before, base = (RouteTable(), 0) if newest is None else (newest.table, newest.version)
     # Rules are held against each other, and clients against both tables: of thousands it would be felt.
-    found, moved = await asyncio.to_thread(_found, before, base, table, clients, desk.contexts())
+    found, moved = await asyncio.to_thread(_found, before, base, table, clients, stale, desk.contexts())
     named = named_clients(moved)
     joined = () if policy.at_once else await _links(desk, named)
     if named and policy.at_once:
@@ -145,15 +148,17 @@ def _found(
     base: int,
     table: RouteTable,
     clients: Sequence[Client],
+    stale: Sequence[Client],
     contexts: Mapping[str, ClusterContext],
 ) -> tuple[tuple[Reason, ...], Impact]:
     found = check.check(table, frozenset(contexts))
     if faults := check.errors(found):
         raise InvalidTableError("route table", faults)
-    moved = impact(RememberedRoutes(before, base, contexts), RememberedRoutes(table, base + 1, contexts), clients)
+    here, there = RememberedRoutes(before, base, contexts), RememberedRoutes(table, base + 1, contexts)
+    moved = impact(here, there, clients)
     if moved.forbids:
         raise ForbiddenImpactError(moved.forbids)
-    return tuple(found), moved
+    return (*found, *not_waited_for(impact(here, there, stale), moved)), moved
 
 
 def named_clients(moved: Impact) -> dict[str, NamedClient]:
