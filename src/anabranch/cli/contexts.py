@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,7 @@ from anabranch.errors import ClusterError, ConfigError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.context_probe import ContextProbe
 from anabranch.model.home import expanded
+from anabranch.model.reasons import Reason
 
 app = typer.Typer(help="Names for clusters.", no_args_is_help=True)
 
@@ -206,15 +207,15 @@ def remove(
 def _tried(found: Sequence[ContextProbe]) -> RenderableType:
     """Each context in a line, and below what is missing."""
     table = render.grid("CONTEXT", "CLUSTER", "KAFKA", "BROKERS", "LOGGED IN AS", right=("BROKERS",))
-    notes: list[RenderableType] = []
+    missing: list[Reason] = []
     for one in found:
         if one.ok:
             table.add_row(one.context, one.cluster_id, one.version, count(one.brokers), one.principal)
         else:
             table.add_row(one.context, Text("not reached", style="bold red"), "-", "-", "-")
-        for role, missing in (("source", one.as_source), ("target", one.as_target)):
-            notes += [Text(f"{one.context} as a {role}: {what}", style="yellow") for what in missing]
-    return Group(table, *notes)
+        for role, reasons in (("source", one.as_source), ("target", one.as_target)):
+            missing += [replace(reason, what=f"{one.context} as a {role}: {reason.what}") for reason in reasons]
+    return Group(table, render.findings(missing)) if missing else table
 
 
 def _given(**fields: Any) -> dict[str, Any]:

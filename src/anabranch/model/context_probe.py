@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anabranch.model.reasons import Reason
+
 
 @dataclass(frozen=True, slots=True)
 class ContextProbe:
@@ -19,8 +21,8 @@ class ContextProbe:
     cluster_id: str = ""
     version: str = ""
     brokers: int = 0
-    as_source: tuple[str, ...] = ()
-    as_target: tuple[str, ...] = ()
+    as_source: tuple[Reason, ...] = ()
+    as_target: tuple[Reason, ...] = ()
     error: str = ""
     hint: str = ""
     exit_code: int = 0

@@ -14,6 +14,7 @@ import { Facts } from "../parts/Facts";
 import { Fetched } from "../parts/Fetched";
 import { Page } from "../parts/Page";
 import { ProblemNotice, ProblemOf } from "../parts/ProblemNotice";
+import { Reasons } from "../parts/Reasons";
 import { Table } from "../parts/Table";
 import { mayAs, useMe } from "../session/me";
 
@@ -199,7 +200,7 @@ function Probed({ probe }: { probe: Schemas["ContextProbe"] }) {
   );
 }
 
-const Missing = ({ as, missing }: { as: string; missing: readonly string[] }) => (
+const Missing = ({ as, missing }: { as: string; missing: readonly Schemas["Reason"][] }) => (
   <section className="stack">
     <div className="row">
       <h3>As a link&#8217;s {as}</h3>
@@ -213,12 +214,6 @@ const Missing = ({ as, missing }: { as: string; missing: readonly string[] }) =>
         </Badge>
       )}
     </div>
-    {missing.length ? (
-      <ul className="stack">
-        {missing.map((one) => (
-          <li key={one}>{one}</li>
-        ))}
-      </ul>
-    ) : null}
+    {missing.length ? <Reasons reasons={missing} /> : null}
   </section>
 );

@@ -11,6 +11,7 @@ from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.context_probe import ContextProbe
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts
 
 _MOST = 4
@@ -49,27 +50,31 @@ async def _look(cluster: Cluster) -> ContextProbe:
     )
 
 
-def _versions(found: ClusterFacts) -> Iterable[str]:
+def _versions(found: ClusterFacts) -> Iterable[Reason]:
     for api in found.apis:
         if not api.ok:
             offered = f"v{api.offered[0]} to v{api.offered[1]}" if api.offered else "nothing"
-            yield f"offers {offered} of {api.name}; v{api.needed[0]} to v{api.needed[1]} is needed"
+            what = f"offers {offered} of {api.name}; v{api.needed[0]} to v{api.needed[1]} is needed"
+            yield Reason.found(Severity.ERROR, what, "upgrade its brokers")
 
 
-def _topics(found: ClusterFacts, seen: Sequence[str]) -> Iterable[str]:
+def _topics(found: ClusterFacts, seen: Sequence[str]) -> Iterable[Reason]:
     """What may not be done on topics, the names of each operation together."""
     if not seen:
-        yield "no topic is seen: there is none, or DESCRIBE is missing"
+        what = "no topic is seen: there is none, or DESCRIBE is missing"
+        yield Reason.found(Severity.WARNING, what, "allow DESCRIBE and READ on the topics that are to be copied")
     denied: dict[str, list[str]] = {}
     for one in found.permissions:
         if one.granted is False:
             denied.setdefault(one.operation, []).append(one.resource.removeprefix("topic "))
     for operation, names in denied.items():
         more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-        yield f"may not {operation} on {len(names):,} of {len(seen):,} topics: {', '.join(names[:_MOST])}{more}"
+        what = f"may not {operation} on {len(names):,} of {len(seen):,} topics: {', '.join(names[:_MOST])}{more}"
+        yield Reason.found(Severity.WARNING, what, f"allow {operation} on those of them that are to be copied")
 
 
-def _on_cluster(found: ClusterFacts) -> Iterable[str]:
+def _on_cluster(found: ClusterFacts) -> Iterable[Reason]:
     for one in found.permissions:
         if one.granted is False:
-            yield f"may not {one.operation} on {one.resource}: {_WITHOUT[one.operation]}"
+            what = f"may not {one.operation} on {one.resource}: {_WITHOUT[one.operation]}"
+            yield Reason.found(Severity.WARNING, what, f"allow {one.operation} on {one.resource} to {one.principal}")
