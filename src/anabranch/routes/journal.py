@@ -60,12 +60,16 @@ def switch_of(fields: Mapping[str, Any]) -> Switch:
 
 def ready_fields(ready: Ready) -> dict[str, Any]:
     """What a client handed over, as JSON values."""
-    return {"positions": dict(ready.positions), "uncertain": dict(ready.uncertain)}
+    return {
+        "positions": dict(ready.positions),
+        "uncertain": dict(ready.uncertain),
+        "static_member": ready.static_member,
+    }
 
 
 def ready_of(fields: Mapping[str, Any]) -> Ready:
     """What `ready_fields` has written."""
-    return Ready(fields["positions"], fields["uncertain"])
+    return Ready(fields["positions"], fields["uncertain"], fields.get("static_member", ""))
 
 
 def _named_fields(one: NamedClient) -> dict[str, Any]:

@@ -115,10 +115,12 @@ class Ready:
 
     ``positions`` are the next offsets of partitions that it had, TOPIC-PARTITION on the cluster ``before``;
     ``uncertain`` counts messages by partition of which it does not know whether they were appended there.
+    ``static_member`` is the ``group.instance.id`` of one that stays in its group as it pauses (KIP-345).
     """
 
     positions: Mapping[str, int] = field(default_factory=dict, hash=False)
     uncertain: Mapping[str, int] = field(default_factory=dict, hash=False)
+    static_member: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,14 @@ class Switch:
     def groups(self) -> Mapping[str, Pair]:
         """The groups that are moved: from which cluster to which."""
         return {one.group: one.pair for one in self.named.values() if one.role is ClientRole.CONSUMER and one.group}
+
+    def static_members(self) -> Mapping[str, frozenset[str]]:
+        """What has paused, and stays a member of its group, by group."""
+        found: dict[str, set[str]] = {}
+        for client_id, ready in self.ready.items():
+            if ready.static_member:
+                found.setdefault(self.named[client_id].group, set()).add(ready.static_member)
+        return {group: frozenset(members) for group, members in found.items() if group}
 
     def drained_topics(self) -> Mapping[Pair, frozenset[str]]:
         """Topics, by their names before, of which all that was written must be copied: those of producers that go."""

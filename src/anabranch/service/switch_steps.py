@@ -273,7 +273,8 @@ class SwitchSteps:
             before, after = (self._clusters.cluster(name) for name in pair)
             groups = sorted(group for group, moved in journal.groups.items() if moved == pair)
             if groups:
-                moved = await moving.move_groups(before, after, journal.links[pair], groups, topics)
+                static = {group: those for group, those in journal.static_members().items() if group in groups}
+                moved = await moving.move_groups(before, after, journal.links[pair], groups, topics, static)
                 if not moved.done:
                     self._say(moved.why)
                     return None

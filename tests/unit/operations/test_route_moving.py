@@ -42,7 +42,9 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def move(both: Lab, *groups: str) -> Moved:
     """Move groups by what they have committed of orders."""
     return between(
-        both.source, both.target, lambda source, target: moving.move_groups(source, target, LINK, groups, ["orders"])
+        both.source,
+        both.target,
+        lambda source, target: moving.move_groups(source, target, LINK, groups, ["orders"], {}),
     )
 
 

@@ -83,9 +83,10 @@ class World:
             }
 
         async def move_groups(
-            source: Any, target: Any, link: str, groups: Iterable[str], topics: Iterable[str]
+            source: Any, target: Any, link: str, groups: Iterable[str], topics: Iterable[str], static: Any
         ) -> Moved:
             self.asked.append(("groups", source.name, target.name, link, list(groups), sorted(topics)))
+            self.asked.append(("static", source.name, {group: sorted(each) for group, each in static.items()}))
             return self.moved
 
         async def take_back(target: Any, link: str, groups: Iterable[str], since_ms: int) -> str:

@@ -1975,8 +1975,8 @@ export interface components {
             rule: string;
         };
         ContextProbe: {
-            as_source: string[];
-            as_target: string[];
+            as_source: components["schemas"]["Reason"][];
+            as_target: components["schemas"]["Reason"][];
             brokers: number;
             cluster_id: string;
             context: string;
@@ -2390,6 +2390,8 @@ export interface components {
         /**
          * HandedOver
          * @description A client's answer to ``prepare``: next offsets, and how many messages of each partition are in doubt.
+         *
+         *     ``static_member`` is its ``group.instance.id``, by which it stays in its group.
          */
         HandedOver: {
             /**
@@ -2399,6 +2401,11 @@ export interface components {
             positions: {
                 [key: string]: number;
             };
+            /**
+             * Static Member
+             * @default
+             */
+            static_member: string;
             /** Switch */
             switch: string;
             /**

@@ -18,6 +18,7 @@ from anabranch.kafka.groups.errors import (
     UnstableCommitsError,
     check_group,
 )
+from anabranch.kafka.groups.leaving import remove_static
 from anabranch.kafka.groups.listing import ListedGroup, list_groups, listing
 from anabranch.kafka.groups.offsets import commit, committed, delete_offsets
 from anabranch.model.groups import Group, GroupKind, GroupState
@@ -36,6 +37,7 @@ __all__ = [
     "delete_offsets",
     "describe",
     "list_groups",
+    "remove_static",
 ]
 
 _NON_EMPTY = 68

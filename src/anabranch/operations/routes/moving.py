@@ -6,15 +6,16 @@ Each may be done again after a crash: pinning again pins later ends, moving a gr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.groups.plan import GroupPlan, GroupsPlan, GroupStep
 from anabranch.groups.select import GroupSelection, NoSuchGroupError
+from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
-from anabranch.kafka.errors import UNKNOWN_TOPIC
+from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.model import filters, naming
 from anabranch.model.groups import Group
 from anabranch.model.link import LinkSpec
@@ -119,20 +120,32 @@ async def starts(
 
 
 async def move_groups(
-    source: Cluster, target: Cluster, link: str, groups: Iterable[str], topics: Iterable[str]
+    source: Cluster,
+    target: Cluster,
+    link: str,
+    groups: Iterable[str],
+    topics: Iterable[str],
+    static_members: Mapping[str, Collection[str]],
 ) -> Moved:
     """Move what groups have committed of some topics to exactly the same place on the target.
 
-    A group that has committed nothing is where it belongs.  What is in the way is told, and may be gone when it is
-    asked again.  Raises ClusterError.
+    A group that has committed nothing is where it belongs.  ``static_members`` have paused, and are taken out of their
+    groups; where that is not permitted their sessions are waited for.  What is in the way is told, and may be gone when
+    it is asked again.  Raises ClusterError.
     """
+    kept = ""
+    for group, members in static_members.items():
+        try:
+            await kafka_groups.remove_static(source, group, members)
+        except PermissionDeniedError as error:
+            kept = f" (static members stay until their sessions are over: {error.message})"
     prepared = await _prepared(source, target, link, groups, topics)
     if prepared is None:
         return Moved(True)
     planned, there = prepared
     blocked = [f"group {group.group}: {group.reasons[0].what}" for group in planned.groups if _is_blocked(group)]
     if blocked:
-        return Moved(False, why="; ".join(blocked))
+        return Moved(False, why="; ".join(blocked) + kept)
     done = await sync.carry_out(target, planned, there)
     failed = [f"group {group.group}: {group.failure}" for group in done.of(GroupStep.FAILED)]
     return Moved(not failed, done.undo, "; ".join(failed))

@@ -75,11 +75,15 @@ class ToldReport(Body):
 
 
 class HandedOver(Body):
-    """A client's answer to ``prepare``: next offsets, and how many messages of each partition are in doubt."""
+    """A client's answer to ``prepare``: next offsets, and how many messages of each partition are in doubt.
+
+    ``static_member`` is its ``group.instance.id``, by which it stays in its group.
+    """
 
     switch: Name
     positions: Positions = {}
     uncertain: Positions = {}
+    static_member: Annotated[str, Field(max_length=249)] = ""
 
 
 @router.put("/{client_id}", responses=answered(RegistrationAnswer), openapi_extra=expects(Registration))
@@ -112,7 +116,7 @@ async def ready(here: Here, client_id: ClientId, request: Request, caller: AsCli
     """A client has paused, as a switch asked it to."""
     body = await body_of(request, HandedOver)
     here.registry.of(caller.account, client_id)
-    handed = Ready(dict(body.positions), dict(body.uncertain))
+    handed = Ready(dict(body.positions), dict(body.uncertain), body.static_member)
     await here.switching.ready(client_id, body.switch, handed)
     return answer(_pace(here))
 
