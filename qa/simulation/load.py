@@ -215,6 +215,11 @@ def _is_aborted(transactions: Sequence[tuple[int, int]], offset: int) -> bool:
     return at >= 0 and offset < transactions[at][1]
 
 
+def forget_batches() -> None:
+    """Forget the batches of a life that is over: of a hundred lives they are gigabytes."""
+    _entries_of.cache_clear()
+
+
 @lru_cache(maxsize=16_384)
 def _entries_of(batch: bytes) -> tuple[ComparedRecord, ...]:
     """A batch's records; whoever looks on asks for the same ones again and again."""

@@ -6,6 +6,7 @@ import traceback
 from dataclasses import dataclass, replace
 
 from qa.simulation.life import Life, Outcome
+from qa.simulation.load import forget_batches
 from qa.simulation.plans import EVERY
 
 
@@ -35,6 +36,8 @@ def simulate(plan: str, seed: int, seconds: float | None = None, pace: float | N
     except Exception:
         outcome = life.outcome
         outcome.wrong.append(traceback.format_exc(limit=-4))
+    finally:
+        forget_batches()
     return came(outcome)
 
 
