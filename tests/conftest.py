@@ -23,6 +23,7 @@ from tests.groups import group
 TIERS = ("unit", "test", "full")
 _LONGEST = (
     "tests/fault/test_faults.py",
+    "tests/integration/web/test_web.py",
     "tests/integration/verify/test_verbs.py",
     "tests/integration/checkpoints/test_spark_moves.py",
     "tests/fault/test_moves.py",

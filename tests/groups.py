@@ -9,16 +9,19 @@ _VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
 _PLAN = re.compile(r"\[([a-z-]+)\]$")
 _LIVES = "tests/simulation/test_lives.py"
 _LONG_LIVES = "tests/simulation/test_long_lives.py"
+_PAGES = "tests/integration/web/test_web.py"
 
 
 def group(nodeid: str) -> str:
     """The facts about one Kafka version, whose cluster they share; the lives of one plan; else a file.
 
-    Lives share nothing, and take minutes a plan.
+    Lives share nothing, and take minutes a plan; nor do the files of tests in a browser, each of which is a test here.
     """
     file, _, name = nodeid.partition("::")
     if file == _LIVES and (plan := _PLAN.search(name)):
         return f"lives-{plan[1]}"
+    if file == _PAGES:
+        return nodeid
     if file == _LONG_LIVES:
         return f"{file}::{name.partition('[')[0]}"
     version = _VERSION.search(name) if file.startswith("tests/contract/") else None

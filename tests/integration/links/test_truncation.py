@@ -159,11 +159,8 @@ def await_cleaned(cluster: SandboxCluster, topic: str, offset: int) -> None:
         time.sleep(0.5)
 
 
-@pytest.mark.parametrize(
-    "reading",
-    [pytest.param(True, marks=pytest.mark.full), False],
-    ids=["while it is read", "while nobody reads"],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
 def test_records_that_were_cleaned_away_are_not_taken_for_lost(
     whole: SandboxCluster, new: SandboxCluster, reading: bool
 ) -> None:

@@ -224,7 +224,7 @@ def test_with_the_service_down_clients_go_on_by_the_route_on_disk_and_say_its_ag
     running.close()
 
 
-@pytest.mark.parametrize("end", ["kill", "stop"])
+@pytest.mark.parametrize("end", ["kill", pytest.param("stop", marks=pytest.mark.full)])
 def test_a_service_that_was_killed_and_started_again_has_its_clients_back(lab: Lab, end: str) -> None:
     """They register again by themselves, with the counts of before, and follow what is published then."""
     topic = lab.topic()

@@ -51,6 +51,7 @@ def stored(new: SandboxCluster, topic: str) -> set[int]:
     return {entry.offset for entry in log}
 
 
+@pytest.mark.full
 def test_a_record_behind_the_last_copy_is_unexpected(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_record_behind_the_last_copy_is_unexpected(
             assert named.counts.differences == named.counts[FindingKind.UNEXPECTED] == 2
 
 
+@pytest.mark.full
 def test_the_newest_value_is_missing_where_only_a_stranger_wrote_its_key_again(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:

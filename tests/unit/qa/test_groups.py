@@ -7,6 +7,7 @@ import pytest
 from tests.groups import group
 
 pytestmark = pytest.mark.unit
+PAGES = "tests/integration/web/test_web.py"
 LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_lives.py"
 
 
@@ -22,6 +23,7 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
         (f"{LIVES}::test_new_seeds_hold[guarded]", "lives-guarded"),
         (f"{LONG}::test_a_month[0]", f"{LONG}::test_a_month"),
         (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
+        (f"{PAGES}::test_pages[a.test.mjs]", f"{PAGES}::test_pages[a.test.mjs]"),
     ],
 )
 def test_a_worker_runs_in_a_row_what_shares_something(nodeid: str, of: str) -> None:
