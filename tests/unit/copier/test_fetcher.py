@@ -143,6 +143,11 @@ def stored(cluster: SimulatedCluster, batch: bytes) -> None:
     cluster.appended(partition)
 
 
+def log_end(cluster: SimulatedCluster) -> int:
+    """The end of the leader's log."""
+    return cluster.partition("t", 0).led.log.end
+
+
 def test_only_what_transactions_have_committed_is_queued() -> None:
     """Neither what was aborted, nor what is open still, nor what lies behind that."""
     sent = {"first": b"committed", "second": b"aborted", "third": b"open"}
@@ -171,7 +176,10 @@ def test_only_what_transactions_have_committed_is_queued() -> None:
                 if value != b"open":
                     end = (name, producer_id, epoch)
                     commit = value == b"committed"
+                    before = simulated.served.do(log_end)
                     assert simulated.served.do(lambda one, e=end, c=commit: one.transactions.end(*e, commit=c)) == 0
+                    while simulated.served.do(log_end) == before:  # its marker comes after the answer
+                        await asyncio.sleep(0.001)
             lane = running(0, TopicId(meta.id))
             loops = fetcher(cluster)
             loops.add([lane])
