@@ -20,6 +20,7 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.service import Answered, until
+from qa.timeouts import TIMEOUT_S
 
 
 class RouteProcess:
@@ -104,7 +105,7 @@ class RouteProcess:
 
     def ask(self, method: str, path: str, body: object = None, role: str = "viewer") -> Answered:
         """Ask it as an account of a role; raises OSError."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._lease.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self._lease.port, timeout=TIMEOUT_S)
         try:
             headers = {"Authorization": f"Bearer {self.tokens[role]}", "Content-Type": "application/json"}
             sent = None if body is None else json.dumps(body)

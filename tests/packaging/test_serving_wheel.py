@@ -18,6 +18,7 @@ __all__ = ["wheel"]
 
 _ASK = '''
 import fcntl, http.client, json, re, signal, socket, struct, subprocess, sys, time
+from qa.timeouts import TIMEOUT_S
 
 def loopback():
     """A network of one's own begins without it."""
@@ -27,7 +28,7 @@ def loopback():
         fcntl.ioctl(one, 0x8914, struct.pack("16sh", b"lo", flags | 1))
 
 def ask(port, method, path, body=None, token=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     connection.request(method, path, body, headers)
     answer = connection.getresponse()

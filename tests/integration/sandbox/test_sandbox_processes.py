@@ -16,6 +16,7 @@ import pytest
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -37,7 +38,7 @@ def environ() -> dict[str, str]:
 
 def wait_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those that are still there after a minute."""
-    return psutil.wait_procs(processes, timeout=60)[1]
+    return psutil.wait_procs(processes, timeout=TIMEOUT_S)[1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.full)])
@@ -60,7 +61,7 @@ def test_a_paused_child_ends_with_its_supervisor(tmp_path: Path) -> None:
     """Even SIGKILL of the supervisor itself takes the child along, and even a stopped one."""
     process = SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
     child = psutil.Process(process.pid)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + TIMEOUT_S
     while (
         child.name() != "sleep"
     ):  # before that it is the supervisor's fork, which has not tied itself to the supervisor yet
@@ -159,7 +160,7 @@ def test_an_up_that_is_killed_half_way_leaves_nothing(tmp_path: Path) -> None:
     code = "import sys; from anabranch.cli.sandbox import app; app(sys.argv[1:])"
     command = [sys.executable, "-c", code, "up", "--cluster", "half:4.3.1:3"]
     up = subprocess.Popen(command, cwd=tmp_path, env=environ(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 200
+    deadline = time.monotonic() + 2 * TIMEOUT_S
     while not any(process.info["name"] == "java" for process in sandbox_processes(tmp_path)):
         assert time.monotonic() < deadline
         time.sleep(0.05)

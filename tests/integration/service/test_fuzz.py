@@ -30,6 +30,7 @@ from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.verbs import VERBS
 from qa.service import Served, serving, until
+from qa.timeouts import TIMEOUT_S
 from tests.unit.link_lab import LINK, Lab, lab
 
 pytestmark = pytest.mark.test
@@ -79,7 +80,7 @@ def test_schemathesis_finds_nothing(served: Served, method: str, path: str) -> N
         @settings(deadline=None, suppress_health_check=list(HealthCheck))
         @given(case=operation.as_strategy(generation_mode=mode))
         def ask(case: Any) -> None:
-            case.call_and_validate(headers=headers, checks=list(CHECKS), timeout=60)
+            case.call_and_validate(headers=headers, checks=list(CHECKS), timeout=TIMEOUT_S)
 
         ask()
 

@@ -29,6 +29,7 @@ from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.postgres import Postgres, postgres
 from qa.service import Answered, until
+from qa.timeouts import TIMEOUT_S
 from tests.unit.link_lab import LINK, Lab, lab
 
 pytestmark = pytest.mark.test
@@ -71,9 +72,9 @@ class Process:
     def ask(self, method: str, path: str, body: object = None) -> Answered:
         """Ask as an admin; raises OSError."""
         if self.tls is None:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         else:
-            connection = http.client.HTTPSConnection("localhost", self.port, timeout=60, context=self.tls)
+            connection = http.client.HTTPSConnection("localhost", self.port, timeout=TIMEOUT_S, context=self.tls)
         try:
             headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -172,7 +173,7 @@ def test_sigterm_ends_it_in_good_order(both: Lab, ports: tuple[int, int], tmp_pa
     store = str(tmp_path / "store.db")
     with instance(both, store, tmp_path, ports[0]) as served:
         until(served.acts)
-        stream = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+        stream = http.client.HTTPConnection("127.0.0.1", served.port, timeout=TIMEOUT_S)
         stream.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {served.token}"})
         assert stream.getresponse().readline() == b"event: open\n"
         served.process.send_signal(signal.SIGTERM)

@@ -17,6 +17,7 @@ from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.service.settings import OidcSettings
 from qa.keycloak import CLIENT, SECRET, Keycloak, keycloak
 from qa.service import Answered, Served, serving, until
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -52,7 +53,7 @@ class Browser:
         if fields is not None:
             body = urllib.parse.urlencode(fields)
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=TIMEOUT_S)
         try:
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             connection.request(method, path, body, headers)

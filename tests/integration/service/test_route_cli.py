@@ -19,6 +19,7 @@ import yaml
 
 from anabranch.sandbox.ports import lease_ports
 from qa.service import Answered, until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
 
 pytestmark = pytest.mark.test
@@ -39,7 +40,7 @@ class Serving:
 
     def ask(self, method: str, path: str, body: object = None, token: str = "") -> Answered:
         """Ask as the application, or with another token; raises OSError."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         try:
             headers = {"Authorization": f"Bearer {token or self.application}", "Content-Type": "application/json"}
             connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), headers)

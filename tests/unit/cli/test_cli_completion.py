@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from anabranch.model.groups import Commit
+from qa.timeouts import TIMEOUT_S
 from tests.unit.link_lab import LINK, A, Lab, lab
 
 pytestmark = [
@@ -64,7 +65,7 @@ def offered(both: Lab, tmp_path: Path) -> Iterator[Offer]:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=TIMEOUT_S,
                 check=True,
             )
             assert done.stderr == ""

@@ -18,6 +18,7 @@ from anabranch.operations.links import change
 from anabranch.operations.links.change import PAUSE
 from anabranch.service.serving import bound
 from qa.service import Answered, Served, until
+from qa.timeouts import TIMEOUT_S
 from tests.unit.cli.test_cli_exit_codes import CHECKPOINT
 from tests.unit.link_lab import LINK, TO_A, A, Lab
 
@@ -296,7 +297,7 @@ def test_no_file_of_the_services_machine_is_named_by_a_request(served: Served) -
 
 def test_events_tell_what_happens(served: Served) -> None:
     """A listener hears of the operation and of its audit, in order."""
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=TIMEOUT_S)
     connection.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {served.tokens['viewer']}"})
     stream = connection.getresponse()
     assert stream.getheader("content-type", "").startswith("text/event-stream")

@@ -11,6 +11,7 @@ from anabranch.service import identity
 from anabranch.service.identity import COOKIE, SESSION_S
 from anabranch.service.rest import events
 from qa.service import Answered, Served, until
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -82,7 +83,7 @@ def test_a_token_that_expires_meanwhile_ends_what_it_had_opened(alone: Served, m
     monkeypatch.setattr(identity, "now_ms", lambda: now_ms() + later[0])
     token = session(alone, "operator")
     assert as_browser(alone, "GET", "/api/v1/me", token).status == 200
-    connection = http.client.HTTPConnection("127.0.0.1", alone.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", alone.port, timeout=TIMEOUT_S)
     connection.request("GET", "/api/v1/events", headers={"Cookie": f"{COOKIE}={token}"})
     stream = connection.getresponse()
     assert stream.readline() == b"event: open\n"
