@@ -55,7 +55,7 @@ class StretchShape(FileShape):
     )
 
 
-class LaneShape(FileShape):
+class MappedLaneShape(FileShape):
     """One lane and its map."""
 
     lane: str = Field(description="The lane's key: link/topic-id/partition/generation.")
@@ -79,7 +79,7 @@ class MapsShape(FileShape):
     link: str = Field(description="The link's id.")
     source: str = Field(description="Context of the source.")
     target: str = Field(description="Context of the target.")
-    lanes: list[LaneShape]
+    lanes: list[MappedLaneShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def save_csv(path: Path, lanes: Sequence[LaneRanges]) -> None:
     replace_file(path, text.getvalue().encode("utf-8"))
 
 
-def _map(lane: LaneShape, place: str, at: str) -> StoredMap:
+def _map(lane: MappedLaneShape, place: str, at: str) -> StoredMap:
     try:
         runs = codec.decode(base64.b64decode(lane.runs, validate=True))
     except binascii.Error:

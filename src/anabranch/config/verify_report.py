@@ -55,7 +55,7 @@ class TargetSideShape(SourceSideShape):
     uncommitted_digest: str | None
 
 
-class LaneShape(FileShape):
+class ComparedLaneShape(FileShape):
     """One lane, named by its source partition: ``orders-3``."""
 
     lane: str
@@ -103,6 +103,6 @@ class ReportShape(FileShape):
     records_per_s: float
     versions: dict[str, str]
     counts: CountsShape
-    lanes: list[LaneShape]
+    lanes: list[ComparedLaneShape]
     not_compared: list[NotComparedShape]
     samples: list[SampleShape]
