@@ -6,13 +6,17 @@ committed is committed, the group is left, and the next message comes from where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
 
 from anabranch.model.clock import monotonic
-from anabranch.sdk.reader import SLICE_S, Left, RoutedReader, Subscribed
+from anabranch.sdk.errors import StaleMessageError, StaleOffsetError
+from anabranch.sdk.names import place_of
+from anabranch.sdk.partitions import Subscribed
+from anabranch.sdk.reader import SLICE_S, RoutedReader
+from anabranch.sdk.standing import Left
 
 
 class Consumer(RoutedReader):
@@ -56,6 +60,7 @@ class Consumer(RoutedReader):
         return found
 
     def _consume(self, number: int, timeout: float) -> list[Any]:
+        era, names = self._era, self._names  # as in ``_read``
         inner = self._inner
         if inner is None:
             return []
@@ -65,7 +70,7 @@ class Consumer(RoutedReader):
             if not self.was_left(error):
                 raise
             return []
-        return found if self._plain else [self._wrapped(one) for one in found]
+        return found if self._plain else [era.wrapped(one, names) for one in found]
 
     def subscribe(self, topics: list[str], on_assign: Any = None, on_revoke: Any = None, on_lost: Any = None) -> None:
         """As confluent-kafka's; raises MayNotError, RouteProblemError, NoRouteError."""
@@ -90,15 +95,18 @@ class Consumer(RoutedReader):
             self._check(one)
         if self._leaves or self._was_called_back():
             self._was_assigned = True
-            self._inner.assign([self._to(one) for one in partitions])
+            self._inner.assign([self._names.to(one) for one in partitions])
             return
         self._subscribed = Subscribed(by_hand=list(partitions))
         self._left = Left()
         self._ask_for(tuple(dict.fromkeys(one.topic for one in partitions)))
         if self._inner is not None and not self._due:
-            self._inner.assign([self._to(one) for one in partitions])
+            self._inner.assign([self._names.to(one) for one in partitions])
         else:
             self._ready(0.0)
+
+    def _was_called_back(self) -> bool:
+        return bool(self._subscribed.topics)
 
     def unassign(self) -> None:
         """As confluent-kafka's."""
@@ -116,38 +124,38 @@ class Consumer(RoutedReader):
             by_hand = self._subscribed.by_hand or []
             self._subscribed = Subscribed(by_hand=[*by_hand, *partitions])
             self._ask_for(tuple(dict.fromkeys(one.topic for one in (*by_hand, *partitions))))
-        self._usable().incremental_assign([self._to(one) for one in partitions])
+        self._usable().incremental_assign([self._names.to(one) for one in partitions])
 
     def incremental_unassign(self, partitions: list[Any]) -> None:
         """As confluent-kafka's."""
         self._was_assigned = True
         if self._subscribed.by_hand is not None:
-            gone = {(one.topic, one.partition) for one in partitions}
-            left = [one for one in self._subscribed.by_hand if (one.topic, one.partition) not in gone]
+            gone = {place_of(one) for one in partitions}
+            left = [one for one in self._subscribed.by_hand if place_of(one) not in gone]
             self._subscribed = Subscribed(by_hand=left)
-        self._usable().incremental_unassign([self._to(one) for one in partitions])
+        self._usable().incremental_unassign([self._names.to(one) for one in partitions])
 
     def assignment(self) -> list[Any]:
         """As confluent-kafka's; empty while a switch is under way."""
-        return [] if self._inner is None else self._from(self._inner.assignment())
+        return [] if self._inner is None else self._back(self._inner.assignment())
 
     def pause(self, partitions: list[Any]) -> None:
         """As confluent-kafka's; it holds after a switch, too."""
-        self._stopped |= {(one.topic, one.partition): one for one in partitions}
+        self._stopped |= {place_of(one): one for one in partitions}
         if self._inner is not None:
-            self._inner.pause([self._to(one) for one in partitions])
+            self._inner.pause([self._names.to(one) for one in partitions])
 
     def resume(self, partitions: list[Any]) -> None:
         """As confluent-kafka's."""
         for one in partitions:
-            self._stopped.pop((one.topic, one.partition), None)
+            self._stopped.pop(place_of(one), None)
         if self._inner is not None:
-            self._inner.resume([self._to(one) for one in partitions])
+            self._inner.resume([self._names.to(one) for one in partitions])
 
     def seek(self, partition: Any) -> None:
         """As confluent-kafka's; raises StaleOffsetError for an offset that may be of before a switch."""
         self._check(partition)
-        self._usable().seek(self._to(partition))
+        self._usable().seek(self._names.to(partition))
 
     # -- offsets ---------------------------------------------------------------------------------------
 
@@ -163,7 +171,7 @@ class Consumer(RoutedReader):
         if offsets is not None:
             for one in offsets:
                 self._check(one)
-            there = [self._to(one) for one in offsets]
+            there = [self._names.to(one) for one in offsets]
             found = self._usable().commit(message=message, offsets=there, asynchronous=asynchronous)
             return self._answered(found)
         inner = self._inner
@@ -182,33 +190,55 @@ class Consumer(RoutedReader):
             return
         for one in offsets or ():
             self._check(one)
-        there = None if offsets is None else [self._to(one) for one in offsets]
+        there = None if offsets is None else [self._names.to(one) for one in offsets]
         self._usable().store_offsets(message=message, offsets=there)
 
     def committed(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
         """As confluent-kafka's."""
-        return self._known_now(self._usable(timeout).committed([self._to(one) for one in partitions], timeout))
+        return self._known_now(self._usable(timeout).committed([self._names.to(one) for one in partitions], timeout))
 
     def position(self, partitions: list[Any]) -> list[Any]:
         """As confluent-kafka's."""
-        return self._known_now(self._usable().position([self._to(one) for one in partitions]))
+        return self._known_now(self._usable().position([self._names.to(one) for one in partitions]))
 
     def offsets_for_times(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
         """As confluent-kafka's."""
-        return self._known_now(self._usable(timeout).offsets_for_times([self._to(one) for one in partitions], timeout))
+        return self._known_now(
+            self._usable(timeout).offsets_for_times([self._names.to(one) for one in partitions], timeout)
+        )
 
     def get_watermark_offsets(self, partition: Any, timeout: float = -1, cached: bool = False) -> Any:
         """As confluent-kafka's."""
-        there = self._to(partition)
+        there = self._names.to(partition)
         found = self._usable(timeout).get_watermark_offsets(there, timeout, cached)
         if found is not None and not self._plain:
-            self._known.told((there.topic, there.partition), found)
+            self._era.known.told(place_of(there), found)
         return found
 
     def consumer_group_metadata(self) -> Any:
         """As confluent-kafka's."""
         self._gave = self._usable().consumer_group_metadata()
         return self._gave
+
+    def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
+        """Act on the client and its own message of one that was given out here; raises StaleMessageError."""
+        inner, raw = self._inner, self._era.raw_of(message)
+        if inner is not None and raw is not None:
+            try:
+                return act(inner, raw)
+            except RuntimeError as error:
+                if not self.was_left(error):
+                    raise
+        raise StaleMessageError(str(message.topic()), message.partition(), message.offset(), self._goes_to())
+
+    def _check(self, one: Any) -> None:
+        """Raise StaleOffsetError for a number that may be of before a change of cluster."""
+        if not self._era.takes(one, self._names):
+            raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
+
+    def _answered(self, found: Any) -> Any:
+        self._era.noted(found)
+        return found if found is None else self._back(found)
 
     # -- the rest --------------------------------------------------------------------------------------
 

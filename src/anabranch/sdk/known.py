@@ -14,7 +14,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-Place = tuple[str, int]
+from anabranch.sdk.names import Place
+
 _TOLD = 64
 """Offsets of answers that are remembered for each partition."""
 

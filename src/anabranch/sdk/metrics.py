@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from anabranch.model.routing import ClientReport
 
 _WORDS = 500
+_MOST_POSITIONS = 20_000
 
 
 @dataclass
@@ -25,6 +27,17 @@ class Counts:
         """Something went wrong that the application was told, too."""
         self.errors += 1
         self.last_error = words[:_WORDS]
+
+    def measure(self, inner: Any, partitions: list[Any]) -> None:
+        """Positions and lag, as a consumer knows them without asking anybody; raises KafkaException."""
+        positions, lag = {}, 0
+        for one in inner.position(partitions):
+            if one.offset >= 0:
+                positions[f"{one.topic}-{one.partition}"] = one.offset
+                marks = inner.get_watermark_offsets(one, cached=True)
+                lag += max(0, marks[1] - one.offset) if marks is not None and marks[1] >= 0 else 0
+        self.positions = dict(sorted(positions.items())[:_MOST_POSITIONS])
+        self.lag = lag if positions else None
 
     def report(self) -> ClientReport:
         """As it is told; the version is filled in by whoever follows the routes."""

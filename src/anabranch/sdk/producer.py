@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from anabranch.sdk.names import renamed
 from anabranch.sdk.peers import consumer_of
 from anabranch.sdk.quick import SHUT
-from anabranch.sdk.reader import named
 from anabranch.sdk.writer import RoutedWriter
 
 
@@ -95,9 +95,7 @@ class Producer(RoutedWriter):
         """As confluent-kafka's."""
         self._linked.add(consumer_of(group_metadata))
         names = self._cell[0][1]
-        there = [
-            one if names.get(one.topic, one.topic) == one.topic else named(names[one.topic], one) for one in positions
-        ]
+        there = [renamed(one, names.get(one.topic, one.topic)) for one in positions]
         self._inner.send_offsets_to_transaction(there, group_metadata, timeout)
 
     def commit_transaction(self, timeout: float = -1) -> None:

@@ -23,7 +23,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -91,6 +91,7 @@ class Follower(Protocol):
 class _Ready:
     positions: Mapping[str, int]
     uncertain: Mapping[str, int]
+    static_member: str
 
 
 @dataclass
@@ -162,9 +163,11 @@ class Session:
                 self._thread = threading.Thread(target=self._run, name=f"anabranch-route-{self.id[:8]}", daemon=True)
                 self._thread.start()
 
-    def ready(self, switch: str, positions: Mapping[str, int], uncertain: Mapping[str, int]) -> None:
+    def ready(
+        self, switch: str, positions: Mapping[str, int], uncertain: Mapping[str, int], static_member: str = ""
+    ) -> None:
         """Answer a ``prepare``; it is sent by the session's thread."""
-        self._ready[switch] = _Ready(dict(positions), dict(uncertain))
+        self._ready[switch] = _Ready(dict(positions), dict(uncertain), static_member)
         self.wake()
 
     def wake(self) -> None:
@@ -330,7 +333,7 @@ class Session:
 
     def _answer_ready(self) -> None:
         for switch, answer in list(self._ready.items()):
-            body = {"switch": switch, "positions": answer.positions, "uncertain": answer.uncertain}
+            body = {"switch": switch, **asdict(answer)}
             try:
                 self._service.ask("POST", self._path("/ready"), body)
             except RouteProblemError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.sdk import Consumer, Producer, SwitchingError, reader
+from anabranch.sdk import Consumer, Producer, SwitchingError, standing
 from anabranch.sdk.aio import AIOProducer
 from anabranch.sdk.orders import Phase
 from qa.service import until
@@ -277,7 +277,7 @@ def test_a_cluster_that_does_not_say_what_is_committed_is_asked_until_it_does(
         consumer.subscribe([topic])
         read(consumer, count(3))
         pause(scene, consumer)
-        monkeypatch.setattr(reader, "_ASK_S", 0.0001)
+        monkeypatch.setattr(standing, "ASK_S", 0.0001)
         scene.go("s", {f"{topic}-0": 4})
         until(lambda: consumer.poll(0.1) or "does not say what is committed" in caplog.text)
         assert "does not say what is committed" in caplog.text

@@ -23,7 +23,7 @@ from qa.service import until
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, delete_records, fresh, numbered, produce
 from tests.integration.sdk.conftest import QUICK
-from tests.integration.sdk.lab import Lab, committed, stored
+from tests.integration.sdk.lab import Lab, committed, read, stored, write
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
 PARTITIONS, KEYS = 2, "ad"
@@ -215,6 +215,22 @@ def test_an_application_is_moved_while_it_runs(moving: Moving, protocol: str) ->
     assert sum(committed(moving.lab.new, moving.lab.group, moving.there)) == app.total
 
 
+def test_a_static_member_is_moved_before_its_session_is_over(moving: Moving) -> None:
+    """It stays in its group as it leaves: it is taken out there, and its group is moved within the switch's minute."""
+    lab, session = moving.lab, {"group_instance_id": "one", "session_timeout_ms": 300_000}
+    with Producer(lab.configured()) as producer, Consumer(lab.reading(**session)) as consumer:
+        write(producer, moving.topic, ["a", "b"])
+        consumer.subscribe([moving.topic])
+        found = [one.value() for one in read(consumer, lambda found: len(found) == 2)]
+        operation = moving.begin()
+        until(lambda: consumer.poll(0.1) is None and operation()["state"] != "running")
+        assert operation()["state"] == "done", operation()
+        write(producer, moving.topic, ["c"])
+        found += [one.value() for one in read(consumer, lambda found: len(found) == 1)]
+        assert found == [b"a", b"b", b"c"]
+        assert {one["cluster"] for one in lab.service.clients()} == {"new"}
+
+
 def test_a_straggler_gives_a_switch_up_and_everybody_goes_on(moving: Moving) -> None:
     """A group whose consumer makes no call is not moved; the same switch later succeeds."""
     with moving.application(consumers=1) as app:
@@ -233,7 +249,9 @@ def test_a_straggler_gives_a_switch_up_and_everybody_goes_on(moving: Moving) -> 
         assert again()["state"] == "done", again()
 
 
-@pytest.mark.parametrize("state", ["preparing", "draining", "done"])
+@pytest.mark.parametrize(
+    "state", ["draining", *(pytest.param(one, marks=pytest.mark.full) for one in ("preparing", "done"))]
+)
 def test_a_service_that_is_killed_goes_on_with_a_switch(moving: Moving, state: str) -> None:
     """Whenever it is killed: its journal says how to go on, and clients that heard nothing meanwhile hear it then."""
     service = moving.lab.service
@@ -270,7 +288,7 @@ def test_who_comes_during_a_switch_waits_for_its_end_and_it_can_be_given_up(movi
         assert asked.status == 409
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+@pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.full), "consumer"])
 def test_a_lost_cluster_is_left_without_it_and_what_is_in_doubt_is_told(mortal: Moving, protocol: str) -> None:
     """With `go`: nothing of what was copied is missed or read twice, and what was not is told by its offsets."""
     lab = mortal.lab

@@ -24,6 +24,7 @@ from anabranch.sdk import (
 )
 from anabranch.sdk.aio import AIOConsumer, AIOProducer
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.sdk.lab import Lab, commit, committed, count, read, stored, values, write
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
@@ -147,6 +148,7 @@ def test_a_topic_that_the_route_renames_keeps_its_name_for_the_application(lab: 
     assigned: list[Any] = []
     lab.lead("old", topics="v2.{topic}")
     with Producer(lab.configured()) as producer, Consumer(lab.reading(enable_auto_commit=False)) as consumer:
+        assert consumer.list_topics(timeout=TIMEOUT_S), "it is connected before it names a topic"
         consumer.subscribe([topic], on_assign=lambda _, partitions: assigned.extend(partitions))
         write(producer, topic, ["a", "b"])
         messages = read(consumer, count(2))

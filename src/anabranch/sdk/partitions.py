@@ -1,0 +1,96 @@
+"""Which partitions a consumer has asked for, which of them it has, and how it begins them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import OFFSET_INVALID, TopicPartition
+
+from anabranch.sdk.beginning import beginnings
+from anabranch.sdk.names import Place, place_of
+from anabranch.sdk.standing import ASK_S, committed_by
+
+
+@dataclass
+class Subscribed:
+    """What the application asked for: topics, or partitions by hand."""
+
+    topics: tuple[str, ...] = ()
+    callbacks: Mapping[str, Any] = field(default_factory=dict)
+    by_hand: list[Any] | None = None
+
+
+class Partitions:
+    """Those that a group has given a client, by the names there, as was last told.
+
+    The client itself is not asked: where its cluster does not answer it stops the whole process until the group's
+    session is over.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._is_cooperative = (
+            "cooperative" in str(given.get("partition.assignment.strategy", ""))
+            or str(given.get("group.protocol", "")).lower() == "consumer"
+        )
+        self._places: dict[Place, None] = {}
+        self._resumed: dict[Place, int] = {}
+
+    def listed(self) -> list[Any]:
+        """Each without an offset."""
+        return [TopicPartition(*place) for place in self._places]
+
+    def resume(self, positions: Mapping[Place, int]) -> None:
+        """The client has just connected where it gave out what lies before these positions."""
+        self._resumed = dict(positions)
+
+    def begun(
+        self, inner: Any, partitions: list[Any], before: Mapping[Place, int], started: Mapping[Place, int]
+    ) -> list[Any]:
+        """Partitions with the offsets at which they begin (see ``beginnings``), where that is not what is committed.
+
+        Raises KafkaException where the cluster does not say what that is.
+        """
+        resumed = self._resumed
+        unclear = [one for one in partitions if place_of(one) in resumed or place_of(one) in started]
+        if not unclear:
+            return partitions
+        found = beginnings(committed_by(inner, unclear), before, resumed, started)
+        return [
+            TopicPartition(one.topic, one.partition, found[place_of(one)]) if place_of(one) in found else one
+            for one in partitions
+        ]
+
+    def come(self, partitions: list[Any]) -> None:
+        """The group gives these; all that the client has from then on, unless its members hand over in steps."""
+        if not self._is_cooperative:
+            self._places.clear()
+        self._places |= {place_of(one): None for one in partitions}
+
+    def assign(self, inner: Any, partitions: list[Any]) -> None:
+        """Have the client read what the group gives."""
+        (inner.incremental_assign if self._is_cooperative else inner.assign)(partitions)
+
+    def go(self, inner: Any, partitions: list[Any]) -> None:
+        """The group takes these away; where the client has read on, that is not where it goes on any more."""
+        for one in partitions:
+            self._places.pop(place_of(one), None)
+        if self._resumed:
+            for one in inner.position(partitions):
+                if one.offset >= 0:
+                    self._resumed.pop(place_of(one), None)
+
+    def clear(self) -> None:
+        """The client is given up, with all that it has."""
+        self._places.clear()
+
+
+def nowhere(inner: Any, begun: list[Any], in_group: bool) -> list[Any]:
+    """Of partitions that are read by hand those that begin nowhere: without a start, and nothing is committed."""
+    found = [one for one in begun if one.offset < 0]
+    if not found or not in_group:
+        return found
+    answers = inner.committed(found, ASK_S)
+    committed = {place_of(one): one.offset for one in answers if one.error is None}
+    return [one for one in found if committed.get(place_of(one), OFFSET_INVALID) < 0]

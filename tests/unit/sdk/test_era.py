@@ -1,0 +1,78 @@
+"""What counts on one cluster alone, and callbacks in which none is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, Message, TopicPartition
+
+from anabranch.sdk.callbacks import Callbacks
+from anabranch.sdk.era import Era
+from anabranch.sdk.names import Names
+from tests.unit.sdk.test_names import names
+
+pytestmark = pytest.mark.unit
+
+
+def message(offset: int = 5, topic: str = "new.t") -> Any:
+    """As a client reads it."""
+    return Message(topic=topic, partition=0, offset=offset, value=b"v")
+
+
+def test_a_message_is_of_the_era_in_which_it_was_given_out() -> None:
+    """U3; the first gives out the client's own, since there is none before."""
+    raw = message()
+    first, second, third = Era(1, "old"), Era(2, "new"), Era(3, "old")
+    given = second.wrapped(raw, names(t="new.t"))
+    assert (given.topic(), second.raw_of(given)) == ("t", raw)
+    assert first.raw_of(given) is None and third.raw_of(given) is None
+    assert first.raw_of(raw) is raw and second.raw_of(raw) is None and Era().raw_of(raw) is None
+
+
+def test_a_number_is_an_offset_of_the_first_cluster_or_was_told_there() -> None:
+    """U3, by the application's name."""
+    both = names(t="new.t")
+    era = Era(2, "new")
+    assert Era(1, "old").takes(TopicPartition("t", 0, 9), both) and not era.takes(TopicPartition("t", 0, 5), both)
+    era.wrapped(message(), both)
+    assert era.takes(TopicPartition("t", 0, 6), both) and not era.takes(TopicPartition("t", 0, 6), Names())
+
+
+def test_what_is_known_to_be_committed_is_the_last_that_was() -> None:
+    """Not what was refused, nor what stands for no record."""
+    era = Era(1, "old")
+    era.noted(None)
+    refused: Any = type("Refused", (), {"topic": "t", "partition": 0, "offset": 9, "error": KafkaError(3)})()
+    era.noted([TopicPartition("t", 0, 4), TopicPartition("t", 0, 5), TopicPartition("t", 1, -1001), refused])
+    assert era.committed == {("t", 0): 5}
+
+
+def test_a_callback_is_known_to_run_while_it_does() -> None:
+    """Whatever it raises, and in another one."""
+    callbacks = Callbacks()
+    seen: list[bool] = []
+
+    def inner() -> None:
+        seen.append(callbacks.are_running)
+        raise LookupError
+
+    def outer() -> None:
+        with pytest.raises(LookupError):
+            callbacks.guarded(inner)()
+        seen.append(callbacks.are_running)
+
+    callbacks.guarded(outer)()
+    assert (seen, callbacks.are_running) == ([True, True], False)
+
+
+def test_commits_that_nobody_waited_for_are_noted_beside_the_callback_of_the_application() -> None:
+    """Those that failed are told to it alone; what is no function stays for the client to refuse."""
+    noted: list[Any] = []
+    told: list[Any] = []
+    given = {"on_commit": lambda *found: told.append(found), "error_cb": print, "stats_cb": None}
+    found = Callbacks().configured(given, noted.append)
+    assert found.keys() == {"on_commit", "error_cb"}
+    found["on_commit"](None, ["a"])
+    found["on_commit"]("failed", ["b"])
+    assert (noted, told) == ([["a"]], [(None, ["a"]), ("failed", ["b"])])
