@@ -1,6 +1,7 @@
 // Every page: its content, what axe finds, in both themes, and at 360 pixels.  What CI leaves out of it, since each
 // sweep takes most of a minute, is in the tier `full`.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import axe from "@axe-core/playwright";
 import { dialog, PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
@@ -216,11 +217,20 @@ test("a comparison leads down to the record that differs", async () => {
   await page.getByText("value 1 B: 76").waitFor();
   await page.getByText("value 1 B: 77").waitFor();
   assert.match(page.url(), /sample=0/);
+  assert.match(await saved(page, "Save the report as a page (HTML)"), /<title>old-new: different/);
 });
+
+/** What a browser saves as somebody follows a link. */
+async function saved(page, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name }).click()]);
+  return readFile(await download.path(), "utf8");
+}
 
 test("where a record is, both ways, exact or refused with the reason", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer", PAGES.where);
+  assert.equal(JSON.parse(await saved(page, "Save the maps (JSON)")).link, "old-new");
+  assert.match(await saved(page, "Save their runs (CSV)"), /^source_topic,/);
   await page.getByLabel("Source partition").fill("orders-0");
   await page.getByLabel("Offset", { exact: true }).fill("12");
   await page.getByRole("button", { name: "Translate" }).click();

@@ -115,7 +115,15 @@ def save(
     path: Path, link: str, source: str, target: str, stored: Mapping[LaneKey, bytes], lanes: Sequence[LaneRanges]
 ) -> None:
     """Write JSON whole or not at all, over a file that is there; raises ``UnreadableFileError``."""
-    value = {
+    value = maps_value(link, source, target, stored, lanes)
+    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+
+
+def maps_value(
+    link: str, source: str, target: str, stored: Mapping[LaneKey, bytes], lanes: Sequence[LaneRanges]
+) -> dict[str, Any]:
+    """Maps of a link, as the file has them."""
+    return {
         "version": 1,
         "link": link,
         "source": source,
@@ -132,7 +140,6 @@ def save(
             for lane in lanes
         ],
     }
-    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
 def save_rebuilt(path: Path, link: str, source: str, target: str, maps: Sequence[StoredMap], made_at_ms: int) -> None:
@@ -168,17 +175,19 @@ def rebuilt_value(link: str, source: str, target: str, maps: Sequence[StoredMap]
 
 
 def save_csv(path: Path, lanes: Sequence[LaneRanges]) -> None:
-    """Write one line for each run, whole or not at all; the ends of the maps are not in it.
+    """Write ``csv_text`` whole or not at all; raises ``UnreadableFileError``."""
+    replace_file(path, csv_text(lanes).encode("utf-8"))
 
-    Raises ``UnreadableFileError``.
-    """
+
+def csv_text(lanes: Sequence[LaneRanges]) -> str:
+    """A line for each run; the ends of the maps are not in it."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(_COLUMNS)
     for lane in lanes:
         places = (lane.source.topic, lane.source.partition, lane.target.topic, lane.target.partition)
         lines.writerows((*places, run.source, run.target, run.length) for run in lane.ranges)
-    replace_file(path, text.getvalue().encode("utf-8"))
+    return text.getvalue()
 
 
 def _map(lane: MappedLaneShape, place: str, at: str) -> StoredMap:

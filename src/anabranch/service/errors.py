@@ -172,6 +172,17 @@ class TooManyClientsError(RefusedError):
 
 
 @dataclass(eq=False)
+class NoReportError(RefusedError):
+    """A comparison has not made its report yet, or ended without one."""
+
+    link: str
+    run: str
+
+    _message = "{run} of link {link!r} has no report"
+    _hint = "a comparison makes it as it ends: `anabranch verify show {link} --watch`"
+
+
+@dataclass(eq=False)
 class NoSwitchError(RefusedError):
     """A client answers a switch that is not under way."""
 

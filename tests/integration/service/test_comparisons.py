@@ -56,6 +56,8 @@ def test_a_comparison_is_stopped_and_gone_on_with(pair: tuple[SandboxCluster, Sa
         until(lambda: served.get(f"{where}/verification")["run"]["run"] == resumed)
         until(lambda: served.get(f"{where}/verification")["run"]["state"] == "done")
         whole = served.get(f"{where}/verification")
+        page = served.ask("GET", f"{where}/verification/page")
+        assert page.headers["content-type"].startswith("text/html") and b"Comparison of link" in page.body
         assert whole["report"]["verdict"] == "equal", whole["report"]
         assert whole["report"]["lanes"][0]["source"]["verified_to"] == RECORDS
         over = served.ask("POST", "/api/v1/verify/resume/plan", on_link, role="operator")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from anabranch.config import maps_file
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.groups import Commit
 from anabranch.operations.links import change
@@ -151,6 +152,20 @@ def test_positions_are_told_exactly_or_refused(served: Served) -> None:
     assert [one["answer"] for one in answers] == [0, 9, 10, 10, None], answers
     assert served.get(f"{THE_LINK}/ranges?where=orders-0")[0]["target_end"] == 15
     assert kind(asked([1], topic="nothing")) == (422, "topic-not-in-link")
+
+
+def test_all_maps_are_given_as_the_command_line_writes_them(served: Served, tmp_path: Path) -> None:
+    """The maps file translates as the link does; its runs are lines; a link without a comparison has no page of it."""
+    found = served.ask("GET", f"{THE_LINK}/maps")
+    assert found.headers["content-disposition"].startswith("attachment; filename=")
+    (tmp_path / "maps.json").write_bytes(found.body)
+    maps = {str(one.source): one.ranges for one in maps_file.load(tmp_path / "maps.json")}
+    assert [run.length for run in maps["orders-0"]] == [
+        one["length"] for one in served.get(f"{THE_LINK}/ranges?where=orders-0")[0]["ranges"]
+    ]
+    head, *lines = served.ask("GET", f"{THE_LINK}/maps.csv").body.decode().splitlines()
+    assert head.startswith("source_topic,source_partition,") and len(lines) == sum(len(one) for one in maps.values())
+    assert kind(served.ask("GET", f"{THE_LINK}/verification/page")) == (409, "never-verified")
 
 
 def test_lanes_are_filtered_and_sorted_here(served: Served) -> None:

@@ -427,6 +427,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clusters/{target}/links/{link}/maps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export
+         * @description All maps of a link, to translate without its clusters; refused where one of them is in doubt.
+         */
+        get: operations["export_api_v1_clusters__target__links__link__maps_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/maps.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Runs
+         * @description The runs of all maps of a link as lines, for spreadsheets and databases.
+         */
+        get: operations["export_runs_api_v1_clusters__target__links__link__maps_csv_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clusters/{target}/links/{link}/processes": {
         parameters: {
             query?: never;
@@ -519,6 +559,26 @@ export interface paths {
          * @description The last comparison of a link, with its report.
          */
         get: operations["verified_api_v1_clusters__target__links__link__verification_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clusters/{target}/links/{link}/verification/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verification Page
+         * @description The report of the last comparison as a page that stands alone; raises NoReportError.
+         */
+        get: operations["verification_page_api_v1_clusters__target__links__link__verification_page_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5438,6 +5498,94 @@ export interface operations {
             };
         };
     };
+    export_api_v1_clusters__target__links__link__maps_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The maps file, as schemas/maps.schema.json has it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_runs_api_v1_clusters__target__links__link__maps_csv_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A line for each run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     processes_api_v1_clusters__target__links__link__processes_get: {
         parameters: {
             query?: never;
@@ -5640,6 +5788,49 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VerificationAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verification_page_api_v1_clusters__target__links__link__verification_page_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A context of the contexts file. */
+                target: string;
+                /** @description A link's id. */
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report as a page of its own */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             /** @description Why not */

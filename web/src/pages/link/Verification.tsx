@@ -106,8 +106,13 @@ function Shown({ target, link, status }: Props & { status: Schemas["VerifyStatus
                 label="Save the report (JSON)"
                 kind="application/json"
               />
+              {own ? (
+                <a href={`/api/v1/clusters/${encodeURIComponent(target)}/links/${encodeURIComponent(link)}/verification/page`} download>
+                  Save the report as a page (HTML)
+                </a>
+              ) : null}
               <span className="dim small">
-                As <code>schemas/verify-report.schema.json</code> has it. The command line makes a page of it, too.
+                As <code>schemas/verify-report.schema.json</code> has it.
               </span>
             </div>
             <CommandLine

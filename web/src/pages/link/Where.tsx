@@ -1,3 +1,5 @@
+import { CommandLine } from "../../parts/CopyButton";
+import { command } from "../../format/command";
 import { GroupOffsets, ManyOffsets } from "./Many";
 import { Translate } from "./Translate";
 
@@ -24,5 +26,21 @@ export const Where = ({ target, link }: { target: string; link: string }) => (
     </div>
     <ManyOffsets target={target} link={link} />
     <GroupOffsets target={target} link={link} />
+    <section className="panel" aria-label="All maps">
+      <h2>All maps</h2>
+      <p>Every map of the link as a file, to translate without its clusters; refused where one of them is in doubt.</p>
+      <div className="row">
+        <a href={mapsAt(target, link, "maps")} download>
+          Save the maps (JSON)
+        </a>
+        <a href={mapsAt(target, link, "maps.csv")} download>
+          Save their runs (CSV)
+        </a>
+      </div>
+      <CommandLine text={command(["offsets", "export", link], [["--target", target], ["--out", `${link}.json`]])} />
+    </section>
   </div>
 );
+
+const mapsAt = (target: string, link: string, what: "maps" | "maps.csv"): string =>
+  `/api/v1/clusters/${encodeURIComponent(target)}/links/${encodeURIComponent(link)}/${what}`;
