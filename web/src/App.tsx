@@ -23,6 +23,7 @@ import { SwitchPage } from "./pages/routes/SwitchPage";
 import { VersionPage } from "./pages/routes/VersionPage";
 import { SignIn } from "./pages/SignIn";
 import { Boundary } from "./parts/Boundary";
+import { DialogHost } from "./parts/DialogHost";
 import { ProblemNotice } from "./parts/ProblemNotice";
 import { Waiting } from "./parts/Waiting";
 import { takeBack } from "./session/back";
@@ -52,7 +53,9 @@ export function App() {
     <MeProvider value={me.data}>
       <Shell>
         <Boundary at={path}>
-          <Pages />
+          <DialogHost>
+            <Pages />
+          </DialogHost>
         </Boundary>
       </Shell>
     </MeProvider>

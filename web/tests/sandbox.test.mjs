@@ -79,6 +79,34 @@ test("a record is found on the other side", async () => {
   assert.match(await page.getByRole("status").innerText(), /orders-1 offset 123/);
 });
 
+test("a link is paused, and goes on where it was", async () => {
+  await page.goto(`${stand.url}${LINK}`);
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await apply(page, "Link first is paused");
+  await page.getByRole("button", { name: "Resume", exact: true }).waitFor(SPARK);
+  await page.getByRole("row", { name: /orders-0 .*paused/ }).waitFor(SPARK);
+  await stand.say("produce");
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await apply(page, "Link first goes on");
+  await page.getByText(`${(3 * stand.records).toLocaleString("en-US")} records`).first().waitFor(SPARK);
+  sound(page);
+});
+
+test("an operator plans a move of a group, and somebody else applies it: it stands there exactly", async () => {
+  await stand.say("commit");
+  const operator = await person(browser);
+  await signIn(operator, stand, "operator", `${LINK}/groups?group=shop`);
+  await operator.getByRole("button", { name: "Move this group" }).click(SPARK);
+  await dialog(operator).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(operator).getByText("1 group would move").waitFor(SPARK);
+  const address = await dialog(operator).getByRole("link", { name: "Open as a page" }).getAttribute("href");
+  await page.goto(`${stand.url}${address}`);
+  await page.getByRole("button", { name: "Apply this plan" }).click();
+  await page.getByText(/1 group moved, 0 in sync, 0 refused/).waitFor(SPARK);
+  assert.deepEqual(await stand.say("committed"), [[100, "noted"], [200, "noted"], [300, "noted"]]);
+  sound(operator);
+});
+
 test("both sides are compared, and are equal", async () => {
   await page.goto(`${stand.url}${LINK}/verification`);
   await page.getByRole("button", { name: "Compare", exact: true }).click();

@@ -1,7 +1,8 @@
 """``python -m tests.integration.web.sandbox_stand``: the service beside real clusters, with Spark and a provider.
 
 Prints one line of JSON as the other stand does, with what people sign in with.  Words on standard input: ``produce``
-adds records to the topic, ``delete-target`` deletes it on the target; the end of the input ends it all, also jobs that
+adds records to the topic, ``commit`` has a group stand in it, ``committed`` says where that group stands on the target,
+``delete-target`` deletes the topic there; each is answered by a line.  The end of the input ends it all, also jobs that
 were started.
 """
 
@@ -22,9 +23,11 @@ from anabranch.service.logs import log_plainly
 from anabranch.service.settings import OidcSettings
 from qa.keycloak import CLIENT, SECRET, keycloak
 from qa.service import Served, serving, until
+from tests.integration.links.groups import commit, committed
 from tests.integration.links.topics import create, drop, numbered, produce
 
 TOPIC, PARTITIONS, RECORDS = "orders", 3, 500
+GROUP, PLACES = "shop", [(TOPIC, partition) for partition in range(PARTITIONS)]
 USERS = {"mei": ["kafka-oncall"], "vis": ["visitors"]}
 ROLES = {"kafka-oncall": Role.APPROVER}
 PROVIDER = "the platform"
@@ -41,12 +44,17 @@ def obey(old: SandboxCluster, new: SandboxCluster) -> None:
     """What standard input says, until its end."""
     first = RECORDS
     for line in sys.stdin:
-        if line.strip() == "produce":
+        word, found = line.strip(), None
+        if word == "produce":
             add(old, first)
             first += RECORDS
-        elif line.strip() == "delete-target":
+        elif word == "commit":
+            commit(old, GROUP, {place: (100 * (place[1] + 1), "noted") for place in PLACES})
+        elif word == "committed":
+            found = [committed(new, GROUP, PLACES)[place] for place in PLACES]
+        elif word == "delete-target":
             drop(new, TOPIC)
-        print(json.dumps({"done": line.strip()}), flush=True)
+        print(json.dumps({"done": word, "found": found}), flush=True)
 
 
 def end_jobs(served: Served) -> None:

@@ -1,6 +1,7 @@
-import { useState, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { useWhyNotPlan } from "../session/me";
 import { Button } from "../parts/Button";
+import { useShowDialog } from "../parts/DialogHost";
 import { ActionDialog } from "./ActionDialog";
 import { FIELDS, isDanger, type FieldSpec } from "./specs";
 
@@ -19,22 +20,16 @@ interface Props {
 
 /** A button that plans a verb; who may not is told why. */
 export function Action({ verb, body, title, children, main = false, little = false, why = null, given = {} }: Props) {
-  const [open, setOpen] = useState(false);
+  const show = useShowDialog();
   const whyNot = useWhyNotPlan();
   const fields: readonly FieldSpec[] = (FIELDS[verb] ?? [])
     .filter((field) => !(field.name in body))
     .map((field) => (field.name in given ? { ...field, initial: given[field.name] ?? "" } : field));
+  const open = () =>
+    show(<ActionDialog verb={verb} body={body} title={title} fields={fields} close={() => show(null)} />);
   return (
-    <>
-      <Button
-        kind={main ? "main" : isDanger(verb) ? "danger" : "plain"}
-        little={little}
-        why={whyNot ?? why}
-        act={() => setOpen(true)}
-      >
-        {children}
-      </Button>
-      {open ? <ActionDialog verb={verb} body={body} title={title} fields={fields} close={() => setOpen(false)} /> : null}
-    </>
+    <Button kind={main ? "main" : isDanger(verb) ? "danger" : "plain"} little={little} why={whyNot ?? why} act={open}>
+      {children}
+    </Button>
   );
 }

@@ -88,9 +88,10 @@ async function start(module, options) {
       }
     },
     plan: async (verb, body, role = "operator") => (await ask("POST", `${verb}/plan`, body, role)).body,
+    /** Have it do something; what it found, where it was asked for something. */
     async say(word) {
       child.stdin.write(`${word}\n`);
-      await next();
+      return (await next()).found;
     },
     end,
   };
