@@ -66,7 +66,7 @@ class RoutesShape(FileShape):
         default_factory=dict,
         description="How applications reach a cluster, where that is not as the service does; paths are theirs.",
     )
-    codes: dict[str, CodeShape] = Field(default_factory=dict, description="Cluster codes, by name.")
+    codes: dict[str, CodeShape] = Field(description="Cluster codes, by name; those that are not in it are removed.")
     rules: list[RuleShape] = Field(default_factory=list, max_length=MOST_RULES, description="Rules, in any order.")
 
 

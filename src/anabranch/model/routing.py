@@ -64,6 +64,10 @@ class Route:
         )
 
 
+UNPLACED = "unacknowledged"
+"""Under what a producer counts messages in doubt that it cannot name by their partition."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClientFacts:
     """What a client tells of itself once: its ``application``, where it runs, and with what."""

@@ -70,9 +70,11 @@ class InvalidTableError(ConfigError):
     @property
     def message(self) -> str:
         count = len(self.reasons)
-        told = "; ".join(reason.what for reason in self.reasons)
-        return f"{self.place}: {count} {'fault' if count == 1 else 'faults'}: {told}"
+        if count == 1:
+            return f"{self.place}: {self.reasons[0].what}"
+        told = [f"{reason.what}{f' ({reason.fix})' if reason.fix else ''}" for reason in self.reasons]
+        return "\n  ".join([f"{self.place}: {count} faults:", *told])
 
     @property
     def hint(self) -> str:
-        return self.reasons[0].fix if self.reasons else ""
+        return self.reasons[0].fix if len(self.reasons) == 1 else "correct all of them, and plan again"

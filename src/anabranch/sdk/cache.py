@@ -74,7 +74,7 @@ class RouteCache:
         """The route to go by while the service is away, and its age logged; raises NoRouteError where none serves."""
         kept = self.find(query)
         if kept is None or not serves(kept.route):
-            raise NoRouteError(query.code, away.message) from away
+            raise NoRouteError(query.code, away.message) from None
         self._log.warning(
             "%s; cluster code %s leads to cluster %s by a route that is %.0f s old",
             away.message,

@@ -71,7 +71,10 @@ class NoRouteError(ClusterError):
     code: str
     why: str
 
-    _message = "cluster code {code}: {why}, and no earlier route of these topics is kept here"
+    _message = (
+        "cluster code {code}: {why}, and no earlier route is kept here for this role, group, client.id, topics and "
+        "parameters"
+    )
     _hint = "start the route service (`anabranch serve`), or correct route.service"
 
 

@@ -38,7 +38,8 @@ from anabranch.sdk.stream import ServerEvent
 from anabranch.sdk.wire import get, query_fields, report_fields, route_of
 
 _FIRST_WAIT_S = 0.5
-_LONGEST_WAIT_S = 30.0
+_LONGEST_WAIT_S, _LONGEST_PAUSED_S = 30.0, 2.0
+"""Between two attempts to reach the service, and while a switch has the client pause."""
 _SILENCE_S = 60.0
 """Three of the comments by which the service keeps a stream open: then it is taken for dead."""
 _GONE = 404
@@ -263,7 +264,12 @@ class Session:
             except Exception:
                 if not self._closed:  # else its sockets may have been closed under it
                     LOG.exception("following the route failed")
-            self._pause(self._pace.drawn() if wait is None else wait)
+            self._pause(self._wait() if wait is None else wait)
+
+    def _wait(self) -> float:
+        """The wait before the next attempt."""
+        drawn = self._pace.drawn()
+        return random.uniform(0, _LONGEST_PAUSED_S) if self._holds() and drawn > _LONGEST_PAUSED_S else drawn
 
     def _refused(self, error: RouteProblemError) -> None:
         """A client that the service has forgotten registers again; any other refusal is the client's."""

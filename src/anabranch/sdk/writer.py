@@ -23,7 +23,7 @@ from typing import Any
 import confluent_kafka
 
 from anabranch.model.clock import monotonic, now_ms
-from anabranch.model.routing import ClientReport, ClientRole
+from anabranch.model.routing import UNPLACED, ClientReport, ClientRole
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.config import merged, split
 from anabranch.sdk.errors import MayNotError, SwitchingError
@@ -323,7 +323,7 @@ class RoutedWriter(RoutedClient):
         self._obey()
 
     def _hand(self, switch: str) -> None:
-        self._session.ready(switch, {}, {"unacknowledged": self._doubts} if self._doubts else {})
+        self._session.ready(switch, {}, {UNPLACED: self._doubts} if self._doubts else {})
 
     def _enter_transaction(self) -> Any:
         until = monotonic() + self._settings.block_s

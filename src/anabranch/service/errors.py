@@ -103,7 +103,10 @@ class OperationLostError(RefusedError):
         who = f"the instance {self.instance}" if self.instance else "the instance that carried it out"
         return f"{who} ended: how far it came is not known"
 
-    _hint = "look at what it was about, and plan again: what is done already is not done twice"
+    _hint = (
+        "look at what it was about (`anabranch route switches`, `anabranch link show`): a switch goes on by itself, "
+        "anything else is planned again: what is done already is not done twice"
+    )
 
 
 @dataclass(eq=False)
@@ -190,6 +193,16 @@ class NoSwitchError(RefusedError):
 
     _message = "there is no switch {switch} under way"
     _hint = "go on by the last route"
+
+
+@dataclass(eq=False)
+class SwitchOverError(RefusedError):
+    """A switch is to be given up that has ended, or never was."""
+
+    switch: str
+
+    _message = "switch {switch} is not under way"
+    _hint = "see how it ended: `anabranch route switches`"
 
 
 @dataclass(eq=False)

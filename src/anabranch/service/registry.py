@@ -28,7 +28,7 @@ from anabranch.service.route_answers import route_answer
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.service.watching import Watching, event
-from anabranch.store.clients import RegisteredClient
+from anabranch.store.clients import NOBODY, RegisteredClient
 from anabranch.store.errors import StoreError
 
 WRITE_S = 2.0
@@ -161,10 +161,10 @@ class Registry:
             self._removed.add(client_id)
             return known.client
         stored = await self._stored.ask(lambda: self._stored.clients.get(client_id))
-        if stored is None or client_id in self._removed:
+        if stored is None or stored.instance == NOBODY or client_id in self._removed:
             raise UnknownClientError(client_id)
         _check_owner(account, client_id, stored.account)
-        await self._stored.ask(lambda: self._stored.clients.remove([client_id], stored.instance))
+        await self._stored.ask(lambda: self._stored.clients.remove([client_id], stored.instance, now_ms()))
         return stored.client
 
     def told(self, known: Known) -> bytes:
@@ -176,13 +176,13 @@ class Registry:
 
     # -- who is there ----------------------------------------------------------------------------------
 
-    async def every(self) -> Sequence[Client]:
+    async def every(self, *, ended: bool = False) -> Sequence[Client]:
         """All clients of all instances, also those that are stale; of other instances as they were last written.
 
-        Raises StoreError.
+        With ``ended`` also those of groups that have ended.  Raises StoreError.
         """
         others = await self._stored.ask(lambda: self._stored.clients.of_others(self._instance, now_ms() - KEPT_MS))
-        found = {one.client.id: one.client for one in others}
+        found = {one.client.id: one.client for one in others if ended or one.instance != NOBODY}
         for client_id, known in self._known.items():
             if client_id not in found or found[client_id].seen_ms <= known.client.seen_ms:
                 found[client_id] = known.client
@@ -199,7 +199,7 @@ class Registry:
         if known is not None:
             return known.client
         stored = await self._stored.ask(lambda: self._stored.clients.get(client_id))
-        if stored is None or client_id in self._removed:
+        if stored is None or stored.instance == NOBODY or client_id in self._removed:
             raise UnknownClientError(client_id)
         return stored.client
 
@@ -304,7 +304,7 @@ class Registry:
         removed, self._removed = self._removed, set()
         try:
             if removed:
-                await self._stored.ask(lambda: self._stored.clients.remove(removed, self._instance))
+                await self._stored.ask(lambda: self._stored.clients.remove(removed, self._instance, now_ms()))
         except BaseException:
             self._removed |= removed - self._known.keys()
             raise

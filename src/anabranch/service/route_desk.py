@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from anabranch.config.routes_file import table_fields
+from anabranch.errors import ClusterError
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
@@ -25,6 +26,7 @@ from anabranch.service.telling import Tell, nobody
 from anabranch.store.errors import StoreError
 
 _TELL_S = 0.2
+_ANSWER_S = 3.0
 
 log = structlog.get_logger()
 
@@ -51,12 +53,23 @@ class ServiceDesk:
         return version_of(await self.stored.ask(lambda: self.stored.versions.get(number)))
 
     async def clients(self) -> Sequence[Client]:
-        """Every client that was seen within the hour, also those whose leases have run out; raises StoreError."""
-        return await self.registry.every()
+        """Every client that was seen within the hour, also those that are gone; raises StoreError."""
+        return await self.registry.every(ended=True)
 
     def contexts(self) -> Mapping[str, ClusterContext]:
         """The clusters of the contexts file."""
         return self.routing.contexts
+
+    async def why_away(self, cluster: str) -> str:
+        """Why a cluster does not answer within some seconds, empty where it does; raises ConfigError."""
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                await self.clusters.cluster(cluster).metadata([])
+        except ClusterError as error:
+            return error.message
+        except TimeoutError:
+            return f"cluster {cluster} does not answer"
+        return ""
 
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """The link that copies topics from one cluster to another, where they are called so.

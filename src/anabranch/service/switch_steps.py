@@ -8,6 +8,7 @@ Invariants
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import monotonic, now_ms
+from anabranch.model.routing import UNPLACED
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
@@ -42,6 +44,7 @@ from anabranch.store.switches import SwitchTakenError
 
 WAIT_S, LIVE_S = 0.1, 1.0
 """Between two looks at what is waited for, and at who is live, of whom there may be thousands."""
+SAY_S = 1.0
 LOOK_LOST_S, LOST_S = 2.0, 10.0
 """How often a cluster is asked whether it is there, and how long it must not have answered to be taken for lost."""
 
@@ -74,7 +77,7 @@ class SwitchSteps:
         self._handed: tuple[str, int] | None = None
         self._live: tuple[str, float, frozenset[str]] | None = None
         self._copied: tuple[str, Mapping[str, Mapping[str, int]]] | None = None
-        self._blocked = ""
+        self._blocked, self._blocked_at = "", 0.0
         self._looked = 0.0
         self._away: dict[str, float] = {}
 
@@ -110,8 +113,11 @@ class SwitchSteps:
                 await asyncio.sleep(WAIT_S)
 
     def _say(self, why: str) -> None:
+        """What is in the way, which is logged where it stays for a moment: most of it does not."""
         if why != self._blocked:
-            self._blocked = why
+            self._blocked, self._blocked_at = why, monotonic()
+        elif monotonic() - self._blocked_at >= SAY_S:
+            self._blocked_at = math.inf
             log.warning("a switch waits", why=why)
 
     async def _found_lost(self, taken: Taken) -> bool:
@@ -180,7 +186,7 @@ class SwitchSteps:
         copied = None
         if journal.state is SwitchState.PREPARING:
             live = await self._live_now(journal) if journal.gathered else live
-        elif journal.ends is not None and journal.state.holds:
+        elif journal.ends is not None and journal.state.holds and not journal.why:
             copied = self._copied == (journal.id, journal.ends) or await self._is_copied(journal)
             if copied:  # what is pinned stays, and to look again is to read the maps again
                 self._copied = (journal.id, journal.ends)
@@ -242,6 +248,7 @@ class SwitchSteps:
         return dict(zip(clusters, ends, strict=True))
 
     async def _is_copied(self, journal: Switch) -> bool:
+        """Whether what was pinned is copied; where nobody can say, it is not, and the deadline counts as ever."""
         for pair, topics in journal.drained_topics().items():
             before, after = pair
             if before in journal.lost:
@@ -251,7 +258,12 @@ class SwitchSteps:
                 for name, end in (journal.ends or {}).get(before, {}).items()
                 if TopicPartition.parse(name).topic in topics
             }
-            left = await moving.uncopied(self._clusters.cluster(after), journal.links[pair], wanted)
+            try:
+                async with asyncio.timeout((journal.deadline_ms - now_ms()) / 1000):
+                    left = await moving.uncopied(self._clusters.cluster(after), journal.links[pair], wanted)
+            except (AnabranchError, TimeoutError) as error:
+                self._say(error.message if isinstance(error, AnabranchError) else f"{after} does not answer")
+                return False
             if left:
                 self._say(f"not copied yet: {left[0]}" + (f" and {len(left) - 1} more" if len(left) > 1 else ""))
                 return False
@@ -302,7 +314,8 @@ class SwitchSteps:
             else:
                 topics |= one.topics.keys()
             doubts += [
-                f"{one.words}: {count:,} messages of {partition} were not acknowledged"
+                f"{one.words}: {count:,} messages" + ("" if partition == UNPLACED else f" of {partition}") + " "
+                "were not acknowledged"
                 for partition, count in sorted(ready.uncertain.items())
                 if count
             ]

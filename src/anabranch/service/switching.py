@@ -30,7 +30,7 @@ from anabranch.routes.journal import ready_fields, switch_fields, switch_of
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import Ready, Switch, SwitchState
 from anabranch.routes.table import RouteTable
-from anabranch.service.errors import NoSwitchError, SwitchPublishedError
+from anabranch.service.errors import NoSwitchError, SwitchOverError, SwitchPublishedError
 from anabranch.service.problems import problem_of
 from anabranch.service.registry import Registry
 from anabranch.service.route_answers import GoAnswer, route_answer
@@ -193,12 +193,12 @@ class Switching:
             return switch_of(found.journal)  # another one has begun since
 
     async def cancel(self, switch: str, why: str) -> Switch:
-        """Give a switch up; raises NoSwitchError, SwitchPublishedError once it cannot be, StoreError."""
+        """Give a switch up; raises SwitchOverError, SwitchPublishedError once it cannot be, StoreError."""
         for attempt in range(_TRIES):
             await self.look()
             taken = self.taken
             if taken is None or taken.journal.id != switch or not taken.journal.state.is_open:
-                raise NoSwitchError(switch)
+                raise SwitchOverError(switch)
             if taken.journal.state is SwitchState.PUBLISHED:
                 raise SwitchPublishedError(switch, taken.journal.version)
             try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, or_, select
+from sqlalchemy import Row, Select, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, RouteQuery
@@ -28,6 +28,10 @@ class RegisteredClient:
     client: Client
     account: str
     instance: str
+
+
+NOBODY = ""
+"""The instance of a client that has ended."""
 
 
 class RouteClients:
@@ -74,13 +78,18 @@ class RouteClients:
         found = self._all(_CLIENTS.where(ROUTE_CLIENTS.c.id == client_id))
         return found[0] if found else None
 
-    def remove(self, ids: Iterable[str], instance: str) -> None:
-        """Forget clients, but for those that another instance hears of by now."""
+    def remove(self, ids: Iterable[str], instance: str, now_ms: int) -> None:
+        """Clients have ended, of which no other instance hears by now.
+
+        Those of groups are kept as stale ones that nobody hears of: their groups' positions stay where they are.
+        """
         every = list(ids)
         with self._database.begin() as connection:
             for at in range(0, len(every), _AT_ONCE):
-                some = ROUTE_CLIENTS.c.id.in_(every[at : at + _AT_ONCE])
-                connection.execute(delete(ROUTE_CLIENTS).where(some, ROUTE_CLIENTS.c.instance == instance))
+                some = ROUTE_CLIENTS.c.id.in_(every[at : at + _AT_ONCE]) & (ROUTE_CLIENTS.c.instance == instance)
+                ended = update(ROUTE_CLIENTS).where(some, ROUTE_CLIENTS.c.group != "")
+                connection.execute(ended.values(instance=NOBODY, until=now_ms))
+                connection.execute(delete(ROUTE_CLIENTS).where(some))
 
     def forget(self, before_ms: int) -> int:
         """Forget all clients whose leases ended before that; returns how many."""

@@ -169,7 +169,7 @@ def test_a_migration_moves_whom_it_names(served: Serving) -> None:
     assert begins(shown, "added rule pilot")
     assert ["group", "billing-reports", "old", "new", "1", "host-1:42"] in rows(shown)
     assert "1 registered client changes, 2 stay as they are" in shown
-    assert "go back with: anabranch route rollback 1" in applied(served, "migration-pilot", "pilot on new")
+    assert "to go back: anabranch route rollback 1" in applied(served, "migration-pilot", "pilot on new")
     shown = applied(served, "migration-readers")
     assert ["group", "billing", "old", "new", "1", "host-1:42"] in rows(shown)
     shown = applied(served, "migration-done")

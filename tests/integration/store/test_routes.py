@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, RouteQuery
-from anabranch.store.clients import RegisteredClient, RouteClients
+from anabranch.store.clients import NOBODY, RegisteredClient, RouteClients
 from anabranch.store.database import Database
 from anabranch.store.routes import NoVersionError, PublishedMeanwhileError, RouteVersions
 
@@ -103,13 +103,27 @@ def test_who_is_beside_a_client_is_found_by_its_group(database: Database) -> Non
     assert clients.beside("f" * 32, "other", NOW) == []
 
 
+def test_clients_of_groups_that_have_ended_are_kept_as_such_that_nobody_hears_of(database: Database) -> None:
+    """Until they are forgotten like stale ones; one that registers again is somebody's."""
+    clients = RouteClients(database)
+    reader = RegisteredClient(client(1, "billing", NOW + 50), "shop", "here")
+    clients.keep([reader, RegisteredClient(client(2, until=NOW + 50), "shop", "here")])
+    clients.remove([f"{at:032x}" for at in (1, 2)], "here", NOW)
+    (ended,) = clients.of_others("here", NOW - 1)
+    assert (ended.client.id, ended.instance, ended.client.is_live(NOW)) == (reader.client.id, NOBODY, False)
+    assert clients.of_instance("here", 0) == [] and clients.live(NOW) == []
+    clients.remove([reader.client.id], NOBODY, NOW + 5)
+    clients.keep([reader])
+    assert clients.of_instance("here", NOW) == [reader]
+
+
 def test_clients_that_are_gone_are_forgotten(database: Database) -> None:
     """Long after their leases, or at once where they say so; not those that another instance hears of by now."""
     clients = RouteClients(database)
     mine = [RegisteredClient(client(at, until=NOW + at), "shop", "here") for at in range(1200)]
     theirs = RegisteredClient(client(5000), "shop", "there")
     clients.keep([*mine, theirs])
-    clients.remove([one.client.id for one in (*mine[:1100], theirs)], "here")
+    clients.remove([one.client.id for one in (*mine[:1100], theirs)], "here", NOW)
     assert clients.live(0) == [*mine[1100:], theirs]
     assert clients.forget(NOW + 1150) == 51
     assert len(clients.live(0)) == 50

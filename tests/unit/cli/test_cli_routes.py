@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from rich.console import Console, RenderableType
@@ -333,23 +334,29 @@ def test_a_switch_is_given_up_only_with_execute(asked: Asked) -> None:
     command = ["route", "cancel", SWITCH.id, "--reason", "no"]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0 and "preparing" in shown.stdout and "cancelled" not in shown.stdout
-    assert "nothing was done; give it up with --execute" in shown.stderr
+    assert f"give it up with: anabranch route cancel {SWITCH.id} --reason no --execute" in shown.stderr
     assert asked.requests == [("GET", f"/switches/{SWITCH.id}")]
     done = CliRunner().invoke(app, [*command, "--execute"])
     assert done.exit_code == 0 and "cancelled" in done.stdout and "nothing was done" not in done.output
+    assert f"done: switch {SWITCH.id} was given up" in done.stderr
     assert asked.requests[1:] == [("POST", f"/switches/{SWITCH.id}/cancel", "no")]
 
 
 def test_switches_are_asked_by_what_is_typed(asked: Asked) -> None:
-    """Whatever that is, it stays one part of the path."""
-    for words in ((), ("--limit", "3"), (SWITCH.id,), ("../routes ü?",)):
+    """The beginning of an id is enough; what is no beginning of one is refused; all else stays one part of the path."""
+    other = "../routes ü?" * 3
+    for words in ((), ("--limit", "3"), (SWITCH.id,), (other,), (SWITCH.id[:8],)):
         assert CliRunner().invoke(app, ["route", "switches", *words]).exit_code == 0
     assert asked.requests == [
         ("GET", "/switches", "limit=20"),
         ("GET", "/switches", "limit=3"),
         ("GET", f"/switches/{SWITCH.id}"),
-        ("GET", "/switches/..%2Froutes%20%C3%BC%3F"),
+        ("GET", f"/switches/{quote(other, safe='')}"),
+        ("GET", "/switches", "limit=100"),
+        ("GET", f"/switches/{SWITCH.id}"),
     ]
+    for none in ("", "ffff"):
+        assert isinstance(CliRunner().invoke(app, ["route", "switches", none]).exception, InvalidFieldError)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,10 @@ class Desk:
         """Two clusters."""
         return {name: ClusterContext(name, (f"{name}:1",), PLAIN) for name in ("old", "new")}
 
+    async def why_away(self, cluster: str) -> str:
+        """It answers, unless it is called so."""
+        return "cluster gone is gone" if cluster == "gone" else ""
+
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """Of one name, whatever it copies."""
         return f"{before}-{after}"

@@ -86,9 +86,31 @@ def test_what_could_not_be_written_is_written_next_time(stored: Stored, monkeypa
             with pytest.raises(StoreError):
                 await registry.write()
         await registry.write()
-        assert [one.client.id for one in stored.clients.live(0)] == ids[1:]
+        assert [one.client.id for one in stored.clients.live(now_ms())] == ids[1:]
         with pytest.raises(UnknownClientError):
             await registry.get(ids[0])
+
+    asyncio.run(run())
+
+
+def test_a_consumer_of_a_group_that_has_ended_is_known_to_who_plans_and_to_nobody_else(stored: Stored) -> None:
+    """Its group's positions stay where they are; registered again it is a client like any other."""
+
+    async def run() -> None:
+        registry = made(stored)
+        first = await register(registry, 1)
+        await registry.write()
+        await registry.remove(ACCOUNT, first)
+        await registry.write()
+        assert [await registry.every(), await registry.live()] == [[], []]
+        (ended,) = await registry.every(ended=True)
+        assert (ended.id, ended.query.group, ended.is_live(now_ms())) == (first, "g1", False)
+        for again in (registry.get(first), registry.remove(ACCOUNT, first)):
+            with pytest.raises(UnknownClientError):
+                await again
+        await register(registry, 1)
+        await registry.write()
+        assert [one.id for one in await registry.every()] == [first]
 
     asyncio.run(run())
 

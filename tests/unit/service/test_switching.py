@@ -22,7 +22,7 @@ from anabranch.operations.routes.moving import Moved
 from anabranch.routes.journal import switch_of
 from anabranch.routes.switch import Ready, Stragglers, Switch, SwitchPolicy, SwitchState
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.errors import NoSwitchError, SwitchPublishedError
+from anabranch.service.errors import NoSwitchError, SwitchOverError, SwitchPublishedError
 from anabranch.service.registry import Registry
 from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.routing import Routing
@@ -659,7 +659,7 @@ def test_a_switch_that_is_given_up_tells_all_to_go_on_where_they_were(store: Sto
         assert store.stored.versions.newest_number() == 1
         assert not world.of("take back"), "nothing had been moved"
         for gone in (switch, "f" * 32):
-            with pytest.raises(NoSwitchError):
+            with pytest.raises(SwitchOverError):
                 await here.switching.cancel(gone, "again")
 
     run(test())

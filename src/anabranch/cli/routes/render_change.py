@@ -46,7 +46,7 @@ def done(report: Mapping[str, Any]) -> RenderableType:
     version = report["version"]
     text = Text(f"done: version {version} of the route table applies")
     if version > 1:
-        text.append(f"; go back with: anabranch route rollback {version - 1} --reason WHY --execute")
+        text.append(f"; what it would take to go back: anabranch route rollback {version - 1} --reason WHY")
     doubts = report.get("doubts", ())
     return Group(text, *(Text(f"in doubt: {printable(one)}", style="yellow") for one in doubts)) if doubts else text
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import shlex
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
@@ -14,7 +16,13 @@ from anabranch.cli.routes import render_switches
 from anabranch.cli.routes.options import ReasonOption, ServiceOption, service_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
+from anabranch.routes.switch import SwitchState
 
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.cli.service_client import ServiceClient
+
+_ID_DIGITS = 32
+_LOOK_S = 0.2
 SwitchArgument = Annotated[str, typer.Argument(metavar="SWITCH", autocompletion=switch_ids, show_default=False)]
 
 
@@ -33,7 +41,7 @@ def switches(
     """List the switches, the newest first, or show one with its clients: how far it came, and why it was given up."""
     asked = service_of(ctx, service)
     if switch is not None:
-        answer: Any = asked.get(_path(switch))
+        answer: Any = asked.get(_path(asked, switch))
         emit(answer, render_switches.switch(answer, now_ms()), output)
         return
     answer = asked.get("/switches", limit=limit)
@@ -50,16 +58,30 @@ def cancel(
 ) -> None:
     """Give a switch up: every client goes on where it was.  Not once its table is published."""
     asked = service_of(ctx, service)
+    path = _path(asked, switch)
     if execute:
-        answer: Any = asked.post(f"{_path(switch)}/cancel", {"reason": reason})
+        answer: Any = asked.post(f"{path}/cancel", {"reason": reason})
+        while SwitchState(answer["switch"]["state"]).holds:  # clients are told, and groups that were moved are taken back
+            time.sleep(_LOOK_S)
+            answer = asked.get(path)
     else:
-        answer = asked.get(_path(switch))
+        answer = asked.get(path)
     emit(answer, render_switches.switch(answer, now_ms()), output)
-    if not execute:
-        typer.echo("nothing was done; give it up with --execute", err=True)
+    if answer["switch"]["state"] == SwitchState.CANCELLED.value and execute:
+        typer.echo(f"done: switch {answer['switch']['id']} was given up, and every client is where it was", err=True)
+    elif not execute:
+        words = f"anabranch route cancel {answer['switch']['id']} --reason {shlex.quote(reason)} --execute"
+        typer.echo(f"nothing was done; give it up with: {words}", err=True)
 
 
-def _path(switch: str) -> str:
+def _path(asked: ServiceClient, switch: str) -> str:
+    """The address of the one switch whose id begins so."""
     if not switch:
         raise InvalidFieldError("route switches", "SWITCH", "it is empty", "list them: anabranch route switches")
+    if len(switch) < _ID_DIGITS:
+        known = [one["id"] for one in asked.get("/switches", limit=100) if one["id"].startswith(switch)]
+        if len(known) != 1:
+            what = f"{len(known)} switches begin so" if known else f"no switch of the last 100 begins with {switch!r}"
+            raise InvalidFieldError("route switches", "SWITCH", what, "list them: anabranch route switches")
+        (switch,) = known
     return f"/switches/{quote(switch, safe='')}"

@@ -41,7 +41,7 @@ class SwitchCancelledError(RefusedError):
     why: str
 
     _message = "switch {switch} was given up, and every client left where it was: {why}"
-    _hint = "look at it: `anabranch route switches`"
+    _hint = "look at it: `anabranch route switches {switch}`"
 
 
 class RouteDesk(Protocol):
@@ -56,11 +56,15 @@ class RouteDesk(Protocol):
         ...
 
     async def clients(self) -> Sequence[Client]:
-        """Every client that was seen of late, also those whose leases have run out."""
+        """Every client that was seen of late, also those whose leases have run out or that have ended."""
         ...
 
     def contexts(self) -> Mapping[str, ClusterContext]:
         """The clusters that are known by name; one that is asked for and not there raises RefusedError."""
+        ...
+
+    async def why_away(self, cluster: str) -> str:
+        """Why a cluster does not answer, empty where it does; not waited for long."""
         ...
 
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:

@@ -40,7 +40,14 @@ class NoLinkError(RefusedError):
         what = ", ".join(self.topics[:5]) + (", ..." if len(self.topics) > 5 else "")
         return f"no link copies {what} from {self.source} to {self.target}, so positions there are not known"
 
-    _hint = "anabranch link create --source {source} --target {target} --execute"
+    @property
+    def hint(self) -> str:
+        topics = "|".join(re.escape(topic.split(" as ")[0]) for topic in self.topics[:5])
+        return (
+            f"see what a link would copy: `anabranch link create --source {self.source} --target {self.target} "
+            f"--include '{topics}'`; where {self.target} holds these records already it needs --start "
+            "(docs/how-to/cutover.md#after-producers-have-moved)"
+        )
 
 
 @dataclass(frozen=True, slots=True)

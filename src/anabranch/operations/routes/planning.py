@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.impact import Impact, impact, not_waited_for
 from anabranch.routes.remembered import RememberedRoutes
-from anabranch.routes.switch import NamedClient, SwitchPolicy, topics_by_pair
+from anabranch.routes.switch import NamedClient, SwitchPolicy, WhenLost, topics_by_pair
 from anabranch.routes.table import RouteTable
 
 T = TypeVar("T")
@@ -123,6 +123,8 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
     joined = () if policy.at_once else await _links(desk, named)
     if named and policy.at_once:
         found = (*found, _AT_ONCE)
+    elif named:
+        found = (*found, *await _away(desk, {one.before for one in named.values()}, policy))
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
@@ -179,6 +181,15 @@ def named_clients(moved: Impact) -> dict[str, NamedClient]:
         for move in moved.moves
         if move.changes_cluster and move.before is not None and move.after is not None
     }
+
+
+async def _away(desk: RouteDesk, clusters: Collection[str], policy: SwitchPolicy) -> list[Reason]:
+    """What is said of clusters that clients leave and that do not answer."""
+    waits = policy.when_lost is WhenLost.WAIT
+    then = "is waited for until the switch is given up" if waits else "is left without it, once it was away for a while"
+    fix = "bring it back, or go without it and be told what is in doubt: --when-lost go" if waits else ""
+    whys = await asyncio.gather(*(desk.why_away(name) for name in sorted(clusters)))
+    return [Reason.found(Severity.WARNING, f"{why}: it {then}", fix) for why in whys if why]
 
 
 async def _links(desk: RouteDesk, named: Mapping[str, NamedClient]) -> tuple[SwitchLink, ...]:
