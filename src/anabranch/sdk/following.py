@@ -61,9 +61,13 @@ class Following:
             one.told(lambda orders: orders.on_cancel(switch))
 
     def on_refused(self, error: RouteProblemError) -> None:
-        """It stays where it is: what is wrong with its route is a person's to mend, and no reason to stop."""
+        """It stays where it is: what is wrong with its route is a person's to mend, and no reason to stop.
+
+        The same thing is logged once, however often it is heard.
+        """
         if (one := self._client()) is not None:
-            LOG.warning("%s; %s", error.message, error.hint)
+            if one.route_problem is None or one.route_problem.message != error.message:
+                LOG.warning("%s; %s", error.message, error.hint)
             one.route_problem = error
 
     def on_tick(self) -> None:
