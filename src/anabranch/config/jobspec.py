@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import uuid
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from anabranch.config.contexts import context_fields, read_context
+from anabranch.config.yaml_file import check_replaceable, not_writable
 from anabranch.errors import AnabranchError, ProtocolError
 from anabranch.model.cluster import ClusterContext
 
@@ -109,10 +111,21 @@ class LinkJob:
         return _FORMAT.load(text)
 
 
+def check_spec_path(path: Path) -> None:
+    """Raise UnreadableFileError where ``write_spec`` would; what is there and is no directory may be a device."""
+    if not path.exists() or path.is_dir():
+        check_replaceable(path)
+    elif not os.access(path, os.W_OK):
+        raise not_writable(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
 def write_spec(path: Path, text: str) -> None:
-    """Write a job's specification, for nobody else to read; raises OSError."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
+    """Write a job's specification, for nobody else to read; raises ``UnreadableFileError``."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise not_writable(path, error) from error
 
 
 _FORMAT = JobFormat("link", VERSION, TypeAdapter(LinkJob))

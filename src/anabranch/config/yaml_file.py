@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -153,6 +154,7 @@ def write(path: Path, value: Mapping[str, Any]) -> None:
     text = yaml_text(value)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _check_regular(path)
         if path.exists():
             _put(path.with_name(path.name + ".bak"), path.read_bytes())
         _put(path, text.encode("utf-8"))
@@ -170,10 +172,33 @@ def replace_file(path: Path, data: bytes) -> None:
     try:
         _put(path, data)
     except OSError as error:
-        raise UnreadableFileError(str(path), f"cannot write it: {error.strerror}") from error
+        raise not_writable(path, error) from error
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise UnreadableFileError where ``replace_file`` would: for who works for hours before it."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise not_writable(path, error) from error
+
+
+def not_writable(path: Path, error: OSError) -> UnreadableFileError:
+    """The error of a file that cannot be written."""
+    fix = "name a file in a directory that is there and that you may write"
+    return UnreadableFileError(str(path), f"cannot write it: {error.strerror or error}", fix)
+
+
+def _check_regular(path: Path) -> None:
+    """Raise OSError for a terminal, a pipe or a directory: reading one may take for ever, and none can be replaced."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file")
 
 
 def _put(path: Path, data: bytes) -> None:
+    _check_regular(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

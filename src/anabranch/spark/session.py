@@ -7,16 +7,17 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.sql import SparkSession
 
 from anabranch.config.jobsettings import master_name, session_settings
-from anabranch.spark.errors import SparkNotStartedError
+from anabranch.spark.errors import JvmGoneError, SparkNotStartedError
 
 
 def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """Start or join a session; ``master`` None leaves it to ``spark-submit``, ``overrides`` win over all else.
 
-    Raises SparkNotStartedError.
+    Raises SparkNotStartedError, JvmGoneError.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
@@ -27,6 +28,8 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
     try:
         return builder.getOrCreate()
     except Exception as error:
+        if isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError):
+            raise JvmGoneError.of(error) from error  # it had listened
         raise SparkNotStartedError(master_name(master), _first_line(error)) from error
 
 

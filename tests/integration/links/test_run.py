@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
-import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
-import yaml
 
 from anabranch.sandbox import SandboxCluster
-from qa.faults.processes import MARK, PACKAGE_ROOT, marked
 from qa.faults.standalone import StandaloneSpark
+from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
@@ -29,89 +21,6 @@ pytestmark = pytest.mark.test
 
 EVENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  \S+: ")
 """How a line of ``link run`` begins."""
-
-
-class Runs:
-    """``anabranch`` in a directory of a user's, and the processes that came of it."""
-
-    def __init__(self, directory: Path, old: SandboxCluster, new: SandboxCluster) -> None:
-        self.mark = uuid.uuid4().hex
-        self.directory = directory
-        self.log = directory / "terminal.log"
-        self._file = directory / "contexts.yaml"
-        self._file.write_text(yaml.safe_dump({"contexts": {"old": old.context(), "new": new.context()}}))
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": PACKAGE_ROOT,
-            "XDG_STATE_HOME": str(directory / "state"),
-            MARK: self.mark,
-        }
-
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a verb; what it prints is in ``log``."""
-        with self.log.open("ab") as log:
-            return subprocess.Popen(
-                self._command(*arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self.directory,
-                env=self._environment,
-                start_new_session=True,
-            )
-
-    def await_said(self, words: str) -> None:
-        """Wait until the verb has printed something."""
-        deadline = time.monotonic() + LONG_TIMEOUT_S
-        while words not in self.log.read_text():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.02)
-
-    @property
-    def said(self) -> list[str]:
-        """The lines that the verbs have printed."""
-        return self.log.read_text().splitlines()
-
-    def await_told(self, link_id: str, words: str) -> None:
-        """Wait until ``verify show`` says something."""
-        deadline = time.monotonic() + LONG_TIMEOUT_S
-        while True:
-            command = self._command("verify", "show", link_id, "--target", "new", "-o", "json")
-            shown = subprocess.run(command, capture_output=True, text=True, check=False, env=self._environment).stdout
-            if words in shown:
-                return
-            assert time.monotonic() < deadline, shown
-            time.sleep(0.2)
-
-    def await_process(self, words: str) -> None:
-        """Wait until a process runs that has this in its command line."""
-        deadline = time.monotonic() + LONG_TIMEOUT_S
-        while not any(words in command for command in self._commands()):
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.02)
-
-    def await_nobody(self) -> None:
-        """Wait until no process is left: launcher, driver, JVM, daemons and workers."""
-        deadline = time.monotonic() + LONG_TIMEOUT_S
-        while marked(self.mark):
-            assert time.monotonic() < deadline, self._commands()
-            time.sleep(0.1)
-
-    def _command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-P", "-m", "anabranch", "--contexts", str(self._file), *arguments]
-
-    def _commands(self) -> list[list[str]]:
-        """The command lines of the processes that there are."""
-        found = []
-        for process in marked(self.mark):
-            with suppress(psutil.Error):  # it has ended
-                found.append(process.cmdline())
-        return found
-
-    def end_all(self) -> None:
-        """Kill what a failed test has left."""
-        for process in marked(self.mark):
-            process.kill()
 
 
 @pytest.fixture

@@ -119,6 +119,17 @@ def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.M
     assert not (tmp_path / "maps.json").exists()
 
 
+@pytest.mark.parametrize("flag", ["--out", "--verify-spec"])
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flag: str
+) -> None:
+    """Not after hours of aligning."""
+    engine = Engine(CLEAR)
+    code, said = run(monkeypatch, tmp_path, engine, "--topic", "orders", flag, str(tmp_path / "nowhere" / "file.json"))
+    assert (code, engine.asked) == (2, [])
+    assert "nowhere/file.json: cannot write it: No such file or directory" in said
+
+
 def test_what_a_job_had_finished_is_named_when_it_ends_and_when_it_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from anabranch.cli.verify import render, watch
 from anabranch.cli.verify.watch import follow
 from anabranch.config.verifyspec import VerifyOptions
 from anabranch.errors import AnabranchError
+from anabranch.operations.jobs.outcome import how_it_ended
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify.start import VerifyPlan
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
@@ -201,6 +202,7 @@ class Starting:
         self.told = list(told)
         self.launched: list[str] = []
         self.detached: list[Job] = []
+        self.recorded: list[str] = []
 
     async def link(self, *_: object) -> object:
         return SimpleNamespace(spec=SimpleNamespace(source=SimpleNamespace(context="new")))
@@ -221,6 +223,10 @@ class Starting:
     def detach(self, job: Job) -> None:
         self.detached.append(job)
 
+    async def record(self, _target: object, found: VerifyStatus, why: str) -> VerifyStatus:
+        self.recorded.append(why)
+        return replace(found, run=replace(found.run, state=RunState.FAILED, why=why))
+
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str]) -> Callable[..., int]:
@@ -237,6 +243,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str
             "verify.resume.plan": engine.plan,
             "verify.start.apply": engine.apply,
             "verify.start.detach": engine.detach,
+            "verify.killed.record": engine.record,
         }.items():
             monkeypatch.setattr(f"anabranch.operations.{name}", ask)
         place = ["--directory", str(tmp_path)]
@@ -288,8 +295,10 @@ def test_a_comparison_that_ended_without_a_report_is_never_equal_while_its_job_s
 @pytest.mark.parametrize("verb", ["start", "resume"])
 @pytest.mark.parametrize("died", [0, 1, 5, -15])
 def test_a_job_that_is_killed_as_it_compares_has_no_verdict(start: Callable[..., int], died: int, verb: str) -> None:
-    """The last that it told is that it runs."""
-    assert start(Starting(Job(died), status(RunState.RUNNING)), verb=verb) == max(died, 2)
+    """The last that it told is that it runs: the verb tells its end on the target, for who resumes it at once."""
+    killed = Starting(Job(died), status(RunState.RUNNING))
+    assert start(killed, verb=verb) == max(died, 2)
+    assert killed.recorded == [how_it_ended(died)]
 
 
 def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,11 +14,12 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.verify import killed
 from anabranch.operations.verify import start as starting
 from anabranch.operations.verify import stop as stopping
 from anabranch.operations.verify.resume import NothingToResumeError
 from anabranch.operations.verify.start import VerifyPlan, VerifyRunningError
-from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun
+from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun, VerifyStatus
 from anabranch.state.topics.verified import VerifiedTopic
 from qa import comparing as verify
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TARGET_END, A, B, Lab, lab
@@ -142,3 +143,25 @@ def test_a_comparison_is_stopped_only_if_it_is_the_one_that_was_meant(both: Lab)
     meant = both.on(both.target, lambda cluster: stopping.plan(cluster, LINK))
     file(both, replace(running, run="verify-2", updated_at_ms=now_ms() + 1))
     assert both.on(both.target, lambda cluster: stopping.apply(cluster, meant)).asked
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_a_comparison_whose_job_was_killed_can_be_resumed_at_once(both: Lab, state: RunState) -> None:
+    """The verb that followed it tells so; an end that the job has told stays, and so does another run's state."""
+    mine = VerifyRun(LINK, "verify-1", state, 1, now_ms(), 10, 5, 20, 200, 1, OPTIONS, {})
+    file(both, mine)
+
+    async def record(cluster: Cluster, run: VerifyRun) -> VerifyRun:
+        return (await killed.record(cluster, VerifyStatus(run, (), None), "killed")).run
+
+    found = both.on(both.target, lambda cluster: record(cluster, mine))
+    is_told = state is RunState.RUNNING
+    assert (found.state, found.why) == ((RunState.FAILED, "killed") if is_told else (state, ""))
+    assert (found.run, found.done, found.options) == (mine.run, mine.done, mine.options)
+    if state is not RunState.DONE:
+        plan(both, resume=True)
+    other = replace(mine, run="verify-2", state=RunState.RUNNING)
+    file(both, other)
+    both.on(both.target, lambda cluster: record(cluster, mine))
+    with pytest.raises(VerifyRunningError):
+        plan(both)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.unit
 
 SPARK_CALLS = {
     *(f"spark/verify/{name}.py" for name in ("batches", "log_ranges", "past_pins", "samples")),
+    "spark/failures.py",
     "spark/link/group_sync.py",
 }
 PROCESSES = {"sandbox/proxy_server.py"}

@@ -23,8 +23,9 @@ from anabranch.cli.render import grid
 from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span
 from anabranch.config import maps_file, rebuild_progress
-from anabranch.config.jobspec import write_spec
+from anabranch.config.jobspec import check_spec_path, write_spec
 from anabranch.config.rebuildspec import RebuildSpec, RecordPart
+from anabranch.config.yaml_file import check_replaceable
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.naming import load as load_naming
@@ -84,6 +85,10 @@ def rebuild(
     comparison through the maps, for the job of `verify`. See docs/reference/offsets-rebuild.md.
     """
     settings = settings_of(conf)
+    if only_spec is None:
+        check_replaceable(out)
+    if verify_to is not None:
+        check_spec_path(verify_to)
     source, there = contexts(ctx).get(source_name), target(ctx, target_name)
     names = _names(topics, naming, source.name)
     id_ = link or f"{source.name}-{there.name}"
@@ -144,8 +149,8 @@ async def _rebuild(source: ClusterContext, target: ClusterContext, flags: Rebuil
             typer.echo("interrupted: the maps are not made", err=True)
             raise typer.Exit(128 + tied.asked[0])
         if code:
-            why, fix = last_error(Path(work) / "rebuild.log")
-            fail(JobFailedError("no maps were made", code, why, fix), exit_code(code))
+            why, fix = last_error(Path(work) / "rebuild.log", code)
+            fail(JobFailedError("no maps were made", code, why, fix or "run the same command again"), exit_code(code))
     return spec
 
 

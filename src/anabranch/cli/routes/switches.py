@@ -61,7 +61,9 @@ def cancel(
     path = _path(asked, switch)
     if execute:
         answer: Any = asked.post(f"{path}/cancel", {"reason": reason})
-        while SwitchState(answer["switch"]["state"]).holds:  # clients are told, and groups that were moved are taken back
+        while SwitchState(
+            answer["switch"]["state"]
+        ).holds:  # clients are told, and groups that were moved are taken back
             time.sleep(_LOOK_S)
             answer = asked.get(path)
     else:

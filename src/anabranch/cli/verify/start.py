@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import platformdirs
 import typer
@@ -22,12 +22,16 @@ from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
 from anabranch.cli.verify.watch import Watched, follow
-from anabranch.config.jobspec import write_spec
+from anabranch.config.jobspec import check_spec_path, write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
-from anabranch.operations.jobs.outcome import JobFailedError, last_error
+from anabranch.errors import ClusterError
+from anabranch.operations.jobs.outcome import JobFailedError, how_it_ended, last_error
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import ComparisonVerdict
+
+if TYPE_CHECKING:
+    from anabranch.kafka.cluster import Cluster
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]
 _Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.")]
@@ -134,6 +138,7 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None
             else:
                 planned = await start.plan(source_cluster, target_cluster, link, flags.options)
         if flags.only_spec is not None:
+            check_spec_path(flags.only_spec)
             await start.prepare(target_cluster, planned)
             write_spec(flags.only_spec, planned.spec(source, target_context).to_json())
             typer.echo(f"{planned.run} is described in {flags.only_spec}", err=True)
@@ -147,7 +152,21 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None
         followed = await follow(read, planned.run, Console(stderr=True), process)
         if followed.left:
             start.detach(process)
+        elif (code := process.poll()) is not None and followed.status is not None:
+            followed = replace(followed, status=await _told(target_cluster, followed.status, code))
         return FollowedJob(planned.run, process, followed)
+
+
+async def _told(target: Cluster, found: VerifyStatus, code: int) -> VerifyStatus:
+    """Have the target know the end of a job that could not tell it; a target that is away does not."""
+    from anabranch.operations.verify import killed
+
+    if found.run.state is not RunState.RUNNING:
+        return found
+    try:
+        return await killed.record(target, found, how_it_ended(code))
+    except ClusterError:
+        return found
 
 
 def _end(flags: VerifyFlags, ended: FollowedJob | None) -> None:
@@ -172,8 +191,8 @@ def _fail(
     """Say why there is no verdict; a job that has persisted its failure may be about to end, or hang as it does."""
     code = ended(process) if found is not None and found.run.state is not RunState.RUNNING else process.poll()
     log = output_dir / f"{run}.log"
-    why, fix = last_error(log)
-    if found is not None and found.run.state is RunState.FAILED:
+    why, fix = last_error(log, code)
+    if found is not None and found.run.state is RunState.FAILED and found.run.why != how_it_ended(code):
         why = found.run.why or why
     fix = fix or f"read {log}; then: anabranch verify resume {link}"
     fail(JobFailedError(f"{run} made no comparison", code, why, fix), max(code or 0, COULD_NOT_TELL))

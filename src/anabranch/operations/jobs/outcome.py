@@ -51,8 +51,11 @@ def how_it_ended(code: int | None) -> str:
         return f"the job was killed by signal {-code}"
 
 
-def last_error(log: Path) -> tuple[str, str]:
-    """The last error of a job and its hint, as its log has them; else the log's last lines."""
+def last_error(log: Path, code: int | None = None) -> tuple[str, str]:
+    """The last error of a job and its hint, as its log has them; else the log's last lines, all in one.
+
+    Whoever killed the job (``code``) left no words in its log: then only an error is one.
+    """
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError as error:
@@ -62,10 +65,14 @@ def last_error(log: Path) -> tuple[str, str]:
         if line.startswith("hint: "):
             hint = line.removeprefix("hint: ")
         if line.startswith("error: "):
-            return line.removeprefix("error: "), hint
+            return _one_line(line.removeprefix("error: ")), hint
         try:
             fields = json.loads(line)
-            return str(fields["error"]), str(fields.get("hint", ""))
+            return _one_line(str(fields["error"])), str(fields.get("hint", ""))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-    return "\n".join(lines[-_LOG_LINES:]), ""
+    return "" if code is not None and code < 0 else _one_line(" ".join(lines[-_LOG_LINES:])), ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -26,9 +26,10 @@ class NoLogDirectoryError(ConfigError):
 
     directory: Path
     why: str
+    how: str = "export XDG_STATE_HOME=DIRECTORY"
 
     _message = "Spark's log has no place: {directory}: {why}"
-    _hint = "name a directory that you may write: export XDG_STATE_HOME=DIRECTORY"
+    _hint = "name a directory that you may write: {how}"
 
 
 def make_room(directory: Path) -> None:

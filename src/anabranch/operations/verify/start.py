@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from pathlib import Path
 
 from anabranch.config.jobspec import write_spec
 from anabranch.config.verifyspec import VerifyOptions, VerifySpec
@@ -19,6 +21,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.jobs.runlogs import NoLogDirectoryError
 from anabranch.operations.verify.pinning import pins_of, unmapped
 from anabranch.operations.verify.show import status_of
 from anabranch.state.maps.reading import read_maps
@@ -85,9 +88,10 @@ async def plan(source: Cluster, target: Cluster, link_id: str, options: VerifyOp
 async def apply(target: Cluster, planned: VerifyPlan, job: ReaderJob) -> subprocess.Popen[bytes]:
     """Start the job; its directory gets its specification, log and reports.
 
-    Raises what ``check_reader`` and ``prepare`` raise, before anything is done.
+    Raises what ``check_reader`` and ``prepare`` raise, and NoLogDirectoryError, before anything is done.
     """
     arguments = await asyncio.to_thread(job.arguments)
+    _make_directory(job.directory)
     await prepare(target, planned)
     return launch(planned.spec(job.source, job.target), job, arguments)
 
@@ -107,7 +111,7 @@ async def prepare(target: Cluster, planned: VerifyPlan) -> None:
 def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start the job of a specification; the arguments are the job's own."""
     directory = job.directory
-    directory.mkdir(parents=True, exist_ok=True)
+    _make_directory(directory)
     path = directory / f"{spec.run}.json"
     write_spec(path, spec.to_json())
     outputs = ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
@@ -116,6 +120,15 @@ def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> subpro
             JOB, [str(path), *outputs, *arguments], out=log, err=log, tied=not job.detached
         )
     return process
+
+
+def _make_directory(directory: Path) -> None:
+    """Have it, and see that files can be made there."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory).close()
+    except OSError as error:
+        raise NoLogDirectoryError(directory, error.strerror or str(error), "--directory DIRECTORY") from error
 
 
 def detach(job: subprocess.Popen[bytes]) -> None:

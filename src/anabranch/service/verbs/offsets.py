@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -101,8 +100,8 @@ async def _apply(reach: Reach, request: RebuildRequest, shown: AlignmentPlan) ->
             if process.poll() is None:
                 process.terminate()
         if process.returncode:
-            why, fix = last_error(log)
-            raise JobFailedError("no maps were made", process.returncode, re.sub(r"\s+", " ", why), fix)
+            why, fix = last_error(log, process.returncode)
+            raise JobFailedError("no maps were made", process.returncode, why, fix)
     found = maps_file.load(out)
     lanes = tuple(
         AlignedLane(str(one.source), str(one.target), len(one.ranges), one.ranges.records, len(one.unclear))

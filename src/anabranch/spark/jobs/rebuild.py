@@ -36,6 +36,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey
 from anabranch.spark.align.progress import report_progress
 from anabranch.spark.align.run import RebuildFigures, Rebuilding
+from anabranch.spark.failures import failure
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.session import session
 from anabranch.spark.verify.session import SETTINGS, check_source
@@ -52,13 +53,18 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if options.tied:
         end_with_command(terminate)
+    spec: RebuildSpec | None = None
     try:
-        return _run(RebuildSpec.from_json(options.spec.read_text()), options.out, options.master, dict(options.conf))
+        spec = RebuildSpec.from_json(options.spec.read_text())
+        return _run(spec, options.out, options.master, dict(options.conf))
     except AnabranchError as error:
         code, why, hint = error.exit_code, error.message, error.hint
     except Exception as error:
         traceback.print_exc()
         code, why, hint = 1, f"{type(error).__name__}: {str(error)[:1000]}", ""
+        known = None if spec is None else failure(error, spec.source, spec.target)
+        if known is not None:
+            code, why, hint = known.exit_code, known.message, known.hint
     print(json.dumps({"error": why, "hint": hint}), file=sys.stderr, flush=True)
     return code
 

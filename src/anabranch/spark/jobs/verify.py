@@ -36,6 +36,7 @@ from anabranch.jars.connector import with_connector
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
+from anabranch.spark.failures import failure
 from anabranch.spark.jobs.tied import end_with_command
 from anabranch.spark.session import session
 from anabranch.spark.verify.run import Comparison, LaneFindings
@@ -80,7 +81,9 @@ def main(argv: list[str] | None = None) -> int:
         traceback.print_exc()
         code, why, hint = COULD_NOT_TELL, f"{type(error).__name__}: {str(error)[:1000]}", "anabranch verify resume"
         if job is not None and job.is_left:
-            why = "the command that started it is gone"
+            why = CommandGoneError().message
+        elif job is not None and (known := job.failure(error)) is not None:
+            code, why, hint = known.exit_code, known.message, known.hint
     print(json.dumps({"error": why, "hint": hint}), file=sys.stderr, flush=True)
     if job is not None:
         job.fail(why)
@@ -155,6 +158,10 @@ class _Job:
         if self._spark is not None:
             with suppress(Exception):  # it is ending
                 self._spark.sparkContext.cancelAllJobs()
+
+    def failure(self, error: Exception) -> AnabranchError | None:
+        """What an exception of Spark's means; None for one that is not Spark's."""
+        return failure(error, self._spec.source, self._spec.target)
 
     def fail(self, why: str) -> None:
         """Store that it ended without a verdict; what cannot be stored is lost.  A verdict that is stored stays."""

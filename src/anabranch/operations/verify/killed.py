@@ -1,0 +1,27 @@
+"""Tell on the target that a comparison's job was killed, so that nobody waits until it counts as silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.clock import now_ms
+from anabranch.operations.verify.show import status_of
+from anabranch.state.codecs.verified import RunState, VerifyStatus
+from anabranch.state.topics.verified import VerifiedTopic
+
+
+async def record(target: Cluster, found: VerifyStatus, why: str) -> VerifyStatus:
+    """Persist that a run has failed, and why; call it once the process of its job is gone.  Returns its status.
+
+    What the job has persisted of its end stays, and so does another run's state.
+    """
+    verified = VerifiedTopic(target)
+    await verified.sync()
+    last = verified.runs.get(found.run.link)
+    if last is None or last.run != found.run.run:
+        return found
+    if last.state is RunState.RUNNING:
+        await verified.file(replace(last, state=RunState.FAILED, why=why, updated_at_ms=now_ms()), [])
+        await verified.sync()
+    return status_of(verified, found.run.link)
