@@ -96,17 +96,21 @@ class Producer(RoutedWriter):
         self._linked.add(consumer_of(group_metadata))
         names = self._cell[0][1]
         there = [renamed(one, names.get(one.topic, one.topic)) for one in positions]
-        self._inner.send_offsets_to_transaction(there, group_metadata, timeout)
+        self._transactional(timeout).send_offsets_to_transaction(there, group_metadata, timeout)
 
     def commit_transaction(self, timeout: float = -1) -> None:
         """As confluent-kafka's."""
-        self._inner.commit_transaction(*_given(timeout))
+        self._transactional(timeout).commit_transaction(*_given(timeout))
         self._end_transaction()
 
     def abort_transaction(self, timeout: float = -1) -> None:
         """As confluent-kafka's."""
-        self._inner.abort_transaction(*_given(timeout))
+        self._transactional(timeout).abort_transaction(*_given(timeout))
         self._end_transaction()
+
+    def _transactional(self, timeout: float) -> Any:
+        """The client, which a transaction keeps where it is; one that has begun nowhere yet waits for one."""
+        return self._usable(timeout) if self._inner is None else self._inner
 
     def close(self, *_: Any) -> bool:
         """Flush, and be forgotten by the route service."""

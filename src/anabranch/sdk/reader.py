@@ -26,7 +26,7 @@ from anabranch.model.topics import TopicPartition as AtPartition
 from anabranch.sdk import peers
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.callbacks import Callbacks
-from anabranch.sdk.config import merged, split
+from anabranch.sdk.config import split
 from anabranch.sdk.era import Era
 from anabranch.sdk.errors import LostAssignmentError, MayNotError, SwitchingError
 from anabranch.sdk.metrics import Counts
@@ -162,9 +162,9 @@ class RoutedReader(RoutedClient):
             return inner
         if not self._is_registered and not self._closed:
             self._ask_for(())
-        block_s = self._settings.block_s
-        if not self._ready(timeout if timeout >= 0 else block_s):
-            raise SwitchingError(block_s, f"switch {self._orders.switch} is under way")
+        waited_s = timeout if timeout >= 0 else self._settings.block_s
+        if not self._ready(waited_s):
+            raise SwitchingError(waited_s, f"switch {self._orders.switch} is under way")
         return self._inner
 
     def _ready(self, timeout: float | None) -> bool:
@@ -318,7 +318,7 @@ class RoutedReader(RoutedClient):
             started = {place_of(AtPartition.parse(name)): offset for name, offset in starts.items()}
             era = Era(era.number + 1, target.cluster, started)
         callbacks = self._callbacks.configured(self._given, era.noted)
-        inner = confluent_kafka.Consumer(merged({**self._given, **callbacks}, target))
+        inner = confluent_kafka.Consumer(self._configured(target, **callbacks))
         self._era, self._names = era, Names.of(target)
         self._plain = era.number == 1 and self._names.are_plain
         # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.model.routing import ClientRole, Route, RouteQuery
-from anabranch.sdk.config import Settings
+from anabranch.sdk.config import Settings, merged
 from anabranch.sdk.errors import RouteProblemError
 from anabranch.sdk.following import Following, Led
 from anabranch.sdk.metrics import Counts
@@ -27,6 +27,7 @@ class RoutedClient(Led):
         self, settings: Settings, given: Mapping[str, Any], role: ClientRole, topics: tuple[str, ...], group: str
     ) -> None:
         self._settings, self._given = settings, dict(given)
+        self._credentials: dict[str, str] = {}
         self._changed = threading.Condition(threading.RLock())
         self._orders = Orders()
         self._inner: Any = None
@@ -49,6 +50,13 @@ class RoutedClient(Led):
         """How long ago the service told it."""
         return self._session.route_age_s
 
+    def _configured(self, target: Route, **more: Any) -> dict[str, Any]:
+        """The configuration of a client where a route leads; it holds secrets.  Raises MissingSecretError.
+
+        Credentials that were set since take the place of the login's, and leave its mechanism.
+        """
+        return {**merged({**self._given, **more}, target), **self._credentials}
+
     @abstractmethod
     def _usable(self, timeout: float = -1) -> Any:
         """The client of confluent-kafka, where there is one by then; raises SwitchingError."""
@@ -63,6 +71,6 @@ class RoutedClient(Led):
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """As confluent-kafka's; they hold after a switch, too."""
-        self._given |= {"sasl.username": username, "sasl.password": password}
+        self._credentials = {"sasl.username": username, "sasl.password": password}
         if self._inner is not None:
             self._inner.set_sasl_credentials(username, password)

@@ -25,7 +25,7 @@ import confluent_kafka
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.routing import UNPLACED, ClientReport, ClientRole
 from anabranch.sdk.cache import LOG
-from anabranch.sdk.config import merged, split
+from anabranch.sdk.config import split
 from anabranch.sdk.errors import MayNotError, SwitchingError
 from anabranch.sdk.gate import Gate
 from anabranch.sdk.orders import Orders, Phase
@@ -214,8 +214,9 @@ class RoutedWriter(RoutedClient):
         return False
 
     def _usable(self, timeout: float = -1) -> Any:
-        if not self._pause_for(timeout if timeout >= 0 else self._settings.block_s):
-            raise SwitchingError(self._settings.block_s, self._why())
+        waited_s = timeout if timeout >= 0 else self._settings.block_s
+        if not self._pause_for(waited_s):
+            raise SwitchingError(waited_s, self._why())
         return self._inner
 
     def _pause_for(self, timeout: float | None) -> bool:
@@ -276,7 +277,7 @@ class RoutedWriter(RoutedClient):
         assert target is not None
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
-            self._inner, self._doubts = confluent_kafka.Producer(merged(self._given, target)), 0
+            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target)), 0
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
         self._orders.connected(target)

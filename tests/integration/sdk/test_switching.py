@@ -101,6 +101,17 @@ def test_a_call_that_is_held_back_for_too_long_says_so_as_a_full_queue_does(scen
     assert (stored(scene.old, topic, 1), stored(scene.new, topic, 1)) == ([["a"]], [["b"]])
 
 
+def test_a_producer_that_was_held_from_the_beginning_says_so_for_its_transactions_as_well(scene: Scene) -> None:
+    """With how long it has waited, which is what was asked for."""
+    scene.service.hold = "s"
+    with Producer(scene.configured(transactional_id=scene.group, route_block_max_ms=60_000)) as producer:
+        for call in (producer.init_transactions, producer.commit_transaction, producer.abort_transaction):
+            with pytest.raises(SwitchingError) as told:
+                call(0.2)
+            assert told.value.waited_s == 0.2
+        scene.service.hold = None
+
+
 def test_a_callback_that_writes_again_is_acknowledged_before_ready(scene: Scene) -> None:
     """Programs retry in delivery callbacks: what they write then belongs to what was handed over before."""
     topic = scene.topic(1)
