@@ -47,7 +47,7 @@ class SwitchState(StrEnum):
 
 
 class Stragglers(StrEnum):
-    """What becomes of a switch when a live client has not answered in time.
+    """What becomes of a switch when a client that may still act has not answered in time.
 
     ``CANCEL`` leaves all where they are.  ``LEAVE`` goes on without those producers; a group is never moved without
     one of its consumers.
@@ -188,8 +188,9 @@ def topics_by_pair(clients: Iterable[NamedClient]) -> dict[Pair, dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is seen from outside: which clients are live, whether the pinned ends are copied, and the groups moved.
+    """What is seen from outside: which clients are there, whether the pinned ends are copied, and the groups moved.
 
+    ``live`` are those that may still act: whose leases run, and producers that have not said that they end.
     ``copied`` and ``moved`` are None where it was not looked, or a cluster did not answer; ``blocked`` says why.
     """
 

@@ -16,7 +16,7 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import monotonic, now_ms
-from anabranch.model.routing import UNPLACED
+from anabranch.model.routing import UNPLACED, ClientRole
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
@@ -193,11 +193,21 @@ class SwitchSteps:
         return Observed(now_ms(), live, copied, self._moved == journal.id, self._blocked)
 
     async def _live_now(self, journal: Switch) -> frozenset[str]:
-        """Who is live, looked at since this switch named its clients: one that is not seen is not waited for."""
+        """Who is there, looked at since this switch named its clients: one that is not seen is not waited for.
+
+        A producer whose lease has run out may still write; a consumer that may still read is a member of its group, and
+        that is not moved as long.
+        """
         known = self._live
         if known is None or known[0] != journal.id or monotonic() - known[1] >= LIVE_S:
             looked = monotonic()
-            known = self._live = journal.id, looked, frozenset(one.id for one in await self._registry.live())
+            now = now_ms()
+            there = (
+                one.id
+                for one in await self._registry.every()
+                if one.is_live(now) or one.query.role is ClientRole.PRODUCER
+            )
+            known = self._live = journal.id, looked, frozenset(there)
         return known[2]
 
     async def _done(self, step: Step, journal: Switch, taken: Taken) -> Switch | None:

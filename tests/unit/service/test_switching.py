@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from anabranch.config.routes_file import table_fields, table_of
+from anabranch.kafka.errors import UnreachableError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery
@@ -293,6 +294,34 @@ def test_what_was_handed_over_is_taken_again_after_a_journal_that_was_not_writte
             with pytest.raises(StoreError):
                 await here.step()
         assert (await here.go_on()).state is SwitchState.DONE
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("stragglers", "state"), [(Stragglers.CANCEL, SwitchState.CANCELLED), (Stragglers.LEAVE, SwitchState.DONE)]
+)
+def test_a_producer_that_is_not_heard_of_any_more_may_still_write(
+    store: Store, world: World, stragglers: Stragglers, state: SwitchState
+) -> None:
+    """It is a straggler, unless it has said that it ends; a consumer would be a member of its group."""
+
+    async def test() -> None:
+        here = await store.node()
+        for client, query in ((W, WRITER), (R, READER), (A, replace(WRITER, client_id="another"))):
+            await here.register(client, query)
+        await here.begin(stragglers=stragglers, timeout_ms=300)
+        await here.step()
+        for client in (W, R):
+            known = here.registry._known[client]
+            known.client = replace(known.client, until_ms=0)
+        await here.registry.remove(ACCOUNT, A)
+        while here.journal.state.is_open:
+            await here.step()
+            await asyncio.sleep(0.02)
+        assert here.journal.state is state
+        assert here.journal.left == ((W,) if stragglers is Stragglers.LEAVE else ())
+        assert ("till" in here.journal.why) is (stragglers is Stragglers.CANCEL), here.journal.why
 
     run(test())
 
@@ -896,5 +925,38 @@ def test_old_switches_are_forgotten_as_one_begins(store: Store, world: World, mo
             await asyncio.sleep(0.005)
         assert [one.id for one in store.stored.switches.last(10)] == ids[-1:]
         assert KEPT_MS > 0
+
+    run(test())
+
+
+@pytest.mark.parametrize("by", ["deadline", "person"])
+@pytest.mark.parametrize("hangs", [False, True])
+def test_a_switch_whose_new_cluster_does_not_answer_is_given_up(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch, by: str, hangs: bool
+) -> None:
+    """Nobody can say whether all is copied: the deadline and a person's word count as ever."""
+
+    async def uncopied(*_: object) -> tuple[str, ...]:
+        if hangs:
+            await asyncio.sleep(3600)
+        raise UnreachableError("new", ("127.0.0.1:1: connection refused",))
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        switch = await here.begin()
+        await here.step()
+        await here.hand_over(W)
+        while here.journal.state is not SwitchState.DRAINING:
+            await here.step()
+        monkeypatch.setattr(moving, "uncopied", uncopied)
+        if by == "person":
+            await here.switching.cancel(switch, "no")
+        else:
+            late = replace(here.journal, deadline_ms=now_ms() - 1)
+            await here.switching.keep(late, here.taken.revision)
+        journal = await here.go_on()
+        assert journal.state is SwitchState.CANCELLED
+        assert journal.why.startswith("no" if by == "person" else "it was not done in time: ")
 
     run(test())
