@@ -3684,9 +3684,9 @@ export interface components {
             };
             /**
              * Codes
-             * @description Cluster codes, by name.
+             * @description Cluster codes, by name; those that are not in it are removed.
              */
-            codes?: {
+            codes: {
                 [key: string]: components["schemas"]["CodeShape"];
             };
             /**
