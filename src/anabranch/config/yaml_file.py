@@ -180,6 +180,7 @@ def check_replaceable(path: Path) -> None:
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _check_regular(path)
         tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise not_writable(path, error) from error

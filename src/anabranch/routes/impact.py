@@ -92,7 +92,7 @@ def not_waited_for(stale: Impact, live: Impact) -> list[Reason]:
         found.append(
             Reason.found(
                 Severity.WARNING,
-                f"not heard of any more, and not waited for: {_few(writers)}; one that still runs writes on to its "
+                f"not seen any more, and not waited for: {_few(writers)}; one that still runs writes on to its "
                 "cluster until it reaches the service",
                 "see that they have ended: anabranch route clients",
             )

@@ -25,7 +25,7 @@ _CHUNK = 256 * 1024
 _HELD_PIECES = 64
 
 
-def _reset(writer: asyncio.StreamWriter) -> None:
+def reset(writer: asyncio.StreamWriter) -> None:
     """Close with RST, as a dead link looks, and not with an orderly FIN."""
     connection = writer.get_extra_info("socket")
     if connection is not None:
@@ -57,7 +57,7 @@ class ProxiedBroker:
         elif do == "cut":
             self.cutting = True
             for writer in self.writers:
-                _reset(writer)
+                reset(writer)
             # Here and not when their tasks end, so that the answer to this order counts none of them.
             self.writers.clear()
         else:
@@ -77,12 +77,12 @@ class ProxiedBroker:
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client connection to its end."""
         if self.cutting:
-            _reset(writer)
+            reset(writer)
             return
         try:
             broker_reader, broker_writer = await asyncio.open_connection(_HOST, self.target, limit=_CHUNK)
         except OSError:
-            _reset(writer)
+            reset(writer)
             return
         pair = {writer, broker_writer}
         self.writers |= pair
@@ -95,7 +95,7 @@ class ProxiedBroker:
         finally:
             self.writers -= pair
             for each in pair:
-                _reset(each)
+                reset(each)
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one direction; an end of file is passed on after all that came before it."""

@@ -104,9 +104,9 @@ class _Pace:
     wait_s: float = _FIRST_WAIT_S
     heard_at: float = field(default_factory=monotonic)
 
-    def drawn(self) -> float:
-        """A wait, and the next one is drawn from twice as much."""
-        found = random.uniform(0, self.wait_s)
+    def drawn(self, longest_s: float = _LONGEST_WAIT_S) -> float:
+        """A wait of so long at most, and the next one is drawn from twice as much."""
+        found = random.uniform(0, min(self.wait_s, longest_s))
         self.wait_s = min(2 * self.wait_s, _LONGEST_WAIT_S)
         return found
 
@@ -268,8 +268,7 @@ class Session:
 
     def _wait(self) -> float:
         """The wait before the next attempt."""
-        drawn = self._pace.drawn()
-        return random.uniform(0, _LONGEST_PAUSED_S) if self._holds() and drawn > _LONGEST_PAUSED_S else drawn
+        return self._pace.drawn(_LONGEST_PAUSED_S if self._holds() else _LONGEST_WAIT_S)
 
     def _refused(self, error: RouteProblemError) -> None:
         """A client that the service has forgotten registers again; any other refusal is the client's."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 from anabranch.config import contexts as stored
 from anabranch.config.contexts import Contexts
+from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClusterContext
@@ -61,6 +63,17 @@ class ClusterPool:
         new = self.cluster(target)
         _, record = await status.stored(new, link)
         return self.cluster(record.wanted.spec.source.context), new
+
+    async def why_away(self, name: str, within_s: float) -> str:
+        """Why a cluster does not answer in that time, empty where it does."""
+        try:
+            async with asyncio.timeout(within_s):
+                await self.cluster(name).metadata([])
+        except AnabranchError as error:
+            return error.message
+        except TimeoutError:
+            return f"cluster {name} does not answer"
+        return ""
 
     def close(self) -> None:
         """Close them all."""

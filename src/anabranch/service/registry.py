@@ -160,9 +160,7 @@ class Registry:
             self._forget(client_id)
             self._removed.add(client_id)
             return known.client
-        stored = await self._stored.ask(lambda: self._stored.clients.get(client_id))
-        if stored is None or stored.instance == NOBODY or client_id in self._removed:
-            raise UnknownClientError(client_id)
+        stored = await self._of_others(client_id)
         _check_owner(account, client_id, stored.account)
         await self._stored.ask(lambda: self._stored.clients.remove([client_id], stored.instance, now_ms()))
         return stored.client
@@ -198,10 +196,14 @@ class Registry:
         known = self._known.get(client_id)
         if known is not None:
             return known.client
+        return (await self._of_others(client_id)).client
+
+    async def _of_others(self, client_id: str) -> RegisteredClient:
+        """A client that another instance hears of; raises UnknownClientError, StoreError."""
         stored = await self._stored.ask(lambda: self._stored.clients.get(client_id))
         if stored is None or stored.instance == NOBODY or client_id in self._removed:
             raise UnknownClientError(client_id)
-        return stored.client
+        return stored
 
     def counts(self) -> tuple[Mapping[tuple[str, str], int], Mapping[str, int]]:
         """The clients of this instance by state and cluster, and those that are behind by cluster."""

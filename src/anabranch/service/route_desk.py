@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import structlog
 
 from anabranch.config.routes_file import table_fields
-from anabranch.errors import ClusterError
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
@@ -61,15 +60,8 @@ class ServiceDesk:
         return self.routing.contexts
 
     async def why_away(self, cluster: str) -> str:
-        """Why a cluster does not answer within some seconds, empty where it does; raises ConfigError."""
-        try:
-            async with asyncio.timeout(_ANSWER_S):
-                await self.clusters.cluster(cluster).metadata([])
-        except ClusterError as error:
-            return error.message
-        except TimeoutError:
-            return f"cluster {cluster} does not answer"
-        return ""
+        """Why a cluster does not answer within some seconds, empty where it does."""
+        return await self.clusters.why_away(cluster, _ANSWER_S)
 
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """The link that copies topics from one cluster to another, where they are called so.

@@ -128,12 +128,10 @@ class SwitchSteps:
         self._looked = now
         clusters = {one.before for one in journal.named.values()} - set(journal.lost)
         for name in sorted(clusters):
-            try:
-                async with asyncio.timeout(LOOK_LOST_S):
-                    await self._clusters.cluster(name).metadata([])
-                self._away.pop(name, None)
-            except (AnabranchError, TimeoutError):
+            if await self._clusters.why_away(name, LOOK_LOST_S):
                 self._away.setdefault(name, now)
+            else:
+                self._away.pop(name, None)
         gone = sorted(name for name in clusters if monotonic() - self._away.get(name, monotonic()) >= LOST_S)
         if not gone:
             return False
@@ -184,8 +182,8 @@ class SwitchSteps:
     async def _observed(self, journal: Switch) -> Observed:
         live: frozenset[str] = frozenset()
         copied = None
-        if journal.state is SwitchState.PREPARING:
-            live = await self._live_now(journal) if journal.gathered else live
+        if journal.state is SwitchState.PREPARING and journal.gathered:
+            live = await self._live_now(journal)
         elif journal.ends is not None and journal.state.holds and not journal.why:
             copied = self._copied == (journal.id, journal.ends) or await self._is_copied(journal)
             if copied:  # what is pinned stays, and to look again is to read the maps again
@@ -323,12 +321,10 @@ class SwitchSteps:
                 known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
             else:
                 topics |= one.topics.keys()
-            doubts += [
-                f"{one.words}: {count:,} messages" + ("" if partition == UNPLACED else f" of {partition}") + " "
-                "were not acknowledged"
-                for partition, count in sorted(ready.uncertain.items())
-                if count
-            ]
+            for partition, count in sorted(ready.uncertain.items()):
+                if count:
+                    where = "" if partition == UNPLACED else f" of {partition}"
+                    doubts.append(f"{one.words}: {count:,} messages{where} were not acknowledged")
         found = await lost.move_without(target, link, positions)
         if not found.moved.done:
             self._say(found.moved.why)

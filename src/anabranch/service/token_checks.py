@@ -36,7 +36,7 @@ class TokenChecks:
         return await asyncio.shield(asked)
 
     async def is_known_now(self, caller: Caller, request: Request) -> bool:
-        """The same, asked anew."""
+        """The same, asked again."""
         try:
             await self._identity.caller("GET", request.headers, request.cookies, caller.address, self._origin(request))
         except AnabranchError as error:

@@ -61,19 +61,22 @@ def cancel(
     path = _path(asked, switch)
     if execute:
         answer: Any = asked.post(f"{path}/cancel", {"reason": reason})
-        while SwitchState(
-            answer["switch"]["state"]
-        ).holds:  # clients are told, and groups that were moved are taken back
+        while _state(answer).holds:  # clients are told, and groups that were moved are taken back
             time.sleep(_LOOK_S)
             answer = asked.get(path)
     else:
         answer = asked.get(path)
     emit(answer, render_switches.switch(answer, now_ms()), output)
-    if answer["switch"]["state"] == SwitchState.CANCELLED.value and execute:
-        typer.echo(f"done: switch {answer['switch']['id']} was given up, and every client is where it was", err=True)
-    elif not execute:
-        words = f"anabranch route cancel {answer['switch']['id']} --reason {shlex.quote(reason)} --execute"
+    id_ = answer["switch"]["id"]
+    if not execute:
+        words = f"anabranch route cancel {id_} --reason {shlex.quote(reason)} --execute"
         typer.echo(f"nothing was done; give it up with: {words}", err=True)
+    elif _state(answer) is SwitchState.CANCELLED:
+        typer.echo(f"done: switch {id_} was given up, and every client is where it was", err=True)
+
+
+def _state(answer: Any) -> SwitchState:
+    return SwitchState(answer["switch"]["state"])
 
 
 def _path(asked: ServiceClient, switch: str) -> str:

@@ -33,16 +33,17 @@ class NoLinkError(RefusedError):
 
     source: str
     target: str
-    topics: tuple[str, ...]
+    topics: Mapping[str, str]
 
     @property
     def message(self) -> str:
-        what = ", ".join(self.topics[:5]) + (", ..." if len(self.topics) > 5 else "")
+        named = [f"{here} as {there}" for here, there in sorted(self.topics.items())]
+        what = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
         return f"no link copies {what} from {self.source} to {self.target}, so positions there are not known"
 
     @property
     def hint(self) -> str:
-        topics = "|".join(re.escape(topic.split(" as ")[0]) for topic in self.topics[:5])
+        topics = "|".join(re.escape(topic) for topic in sorted(self.topics)[:5])
         return (
             f"see what a link would copy: `anabranch link create --source {self.source} --target {self.target} "
             f"--include '{topics}'`; where {self.target} holds these records already it needs --start "
@@ -71,7 +72,7 @@ async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) 
         spec = record.wanted.spec
         if spec.source.context == source and _copies(spec, topics):
             return link_id
-    raise NoLinkError(source, target.name, tuple(f"{here} as {there}" for here, there in sorted(topics.items())))
+    raise NoLinkError(source, target.name, dict(topics))
 
 
 def _copies(spec: LinkSpec, topics: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ import { Fetched } from "../../parts/Fetched";
 import { Figures } from "../../parts/Figures";
 import { Table } from "../../parts/Table";
 import { Action } from "../../plans/Action";
+import { linkApi } from "./path";
 import { Samples } from "./Samples";
 import { foundOf, type Report } from "./verifyReport";
 
@@ -107,7 +108,7 @@ function Shown({ target, link, status }: Props & { status: Schemas["VerifyStatus
                 kind="application/json"
               />
               {own ? (
-                <a href={`/api/v1/clusters/${encodeURIComponent(target)}/links/${encodeURIComponent(link)}/verification/page`} download>
+                <a href={linkApi(target, link, "verification/page")} download>
                   Save the report as a page (HTML)
                 </a>
               ) : null}

@@ -1,6 +1,7 @@
 import { CommandLine } from "../../parts/CopyButton";
 import { command } from "../../format/command";
 import { GroupOffsets, ManyOffsets } from "./Many";
+import { linkApi } from "./path";
 import { Translate } from "./Translate";
 
 /** Where is this record?  Both ways, for any partition of the link. */
@@ -30,10 +31,10 @@ export const Where = ({ target, link }: { target: string; link: string }) => (
       <h2>All maps</h2>
       <p>Every map of the link as a file, to translate without its clusters; refused where one of them is in doubt.</p>
       <div className="row">
-        <a href={mapsAt(target, link, "maps")} download>
+        <a href={linkApi(target, link, "maps")} download>
           Save the maps (JSON)
         </a>
-        <a href={mapsAt(target, link, "maps.csv")} download>
+        <a href={linkApi(target, link, "maps.csv")} download>
           Save their runs (CSV)
         </a>
       </div>
@@ -41,6 +42,3 @@ export const Where = ({ target, link }: { target: string; link: string }) => (
     </section>
   </div>
 );
-
-const mapsAt = (target: string, link: string, what: "maps" | "maps.csv"): string =>
-  `/api/v1/clusters/${encodeURIComponent(target)}/links/${encodeURIComponent(link)}/${what}`;
