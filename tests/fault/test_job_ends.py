@@ -234,6 +234,22 @@ def test_a_directory_of_a_comparison_that_cannot_be_written_is_said(runs: Runs, 
 # -- the job is killed ---------------------------------------------------------------------------------
 
 
+def assert_killed(runs: Runs, words: tuple[str, ...], victim: str, moment: Moment, *, of_driver: int) -> None:
+    """Start a verb, kill its job's driver or JVM, and see that it says so and leaves nobody."""
+    process = runs.start(*words)
+    driver, jvm = reached(runs, words, moment)
+    (driver if victim == "driver" else jvm).kill()
+    code = process.wait(LONG_TIMEOUT_S)
+    runs.await_nobody()
+    told = error_of(runs)
+    if victim == "driver":
+        assert code == of_driver and "the job was killed by SIGKILL" in told
+    elif moment is JVM_STARTS:
+        assert code == 2 and "Spark could not be started on local[1]" in told
+    else:
+        assert code == 5 and "Spark's JVM is gone" in told
+
+
 @pytest.mark.parametrize(
     ("victim", "moment", "link_id"),
     [
@@ -247,19 +263,7 @@ def test_a_directory_of_a_comparison_that_cannot_be_written_is_said(runs: Runs, 
 )
 def test_a_comparison_that_is_killed_says_so_and_goes_on(runs: Runs, victim: str, moment: Moment, link_id: str) -> None:
     """No verdict, at once and for whoever asks later, until it is resumed."""
-    words = verify(link_id)
-    process = runs.start(*words)
-    driver, jvm = reached(runs, words, moment)
-    (driver if victim == "driver" else jvm).kill()
-    code = process.wait(LONG_TIMEOUT_S)
-    runs.await_nobody()
-    told = error_of(runs)
-    if victim == "driver":
-        assert code == 2 and "the job was killed by SIGKILL" in told
-    elif moment is JVM_STARTS:
-        assert code == 2 and "Spark could not be started on local[1]" in told
-    else:
-        assert code == 5 and "Spark's JVM is gone" in told
+    assert_killed(runs, verify(link_id), victim, moment, of_driver=2)
     assert show(runs, link_id) == 2
     assert "failed, " in runs.said[-2] + runs.said[-1], runs.said
     assert_resumed(runs, link_id)
@@ -277,18 +281,7 @@ def test_a_comparison_that_is_killed_says_so_and_goes_on(runs: Runs, victim: str
 )
 def test_a_rebuild_that_is_killed_says_so(runs: Runs, victim: str, moment: Moment) -> None:
     """No file, no process; and the same command makes the maps."""
-    process = runs.start(*rebuild())
-    driver, jvm = reached(runs, rebuild(), moment)
-    (driver if victim == "driver" else jvm).kill()
-    code = process.wait(LONG_TIMEOUT_S)
-    runs.await_nobody()
-    told = error_of(runs)
-    if victim == "driver":
-        assert code == 5 and "the job was killed by SIGKILL" in told
-    elif moment is JVM_STARTS:
-        assert code == 2 and "Spark could not be started on local[1]" in told
-    else:
-        assert code == 5 and "Spark's JVM is gone" in told
+    assert_killed(runs, rebuild(), victim, moment, of_driver=5)
     assert not (runs.directory / "maps.json").exists()
     if victim == "JVM":
         assert runs.run(*rebuild()) == 0, runs.said

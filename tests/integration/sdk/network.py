@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
-import struct
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -13,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from anabranch.sandbox import SandboxCluster
+from anabranch.sandbox.proxy_server import reset
 
 HERE = "127.0.0.1"
 _PIECE = 64 * 1024
@@ -45,7 +43,7 @@ class _Way:
     def reset(self) -> None:
         """End it as a dead link does, and lose what is on it."""
         for end in self.ends:
-            _reset(end)
+            reset(end)
 
 
 class Network:
@@ -125,7 +123,7 @@ class Network:
             name, first = await self._named(reader)
             there, onward = await asyncio.open_connection(HERE, self._target)
         except (OSError, asyncio.IncompleteReadError):
-            _reset(writer)
+            reset(writer)
             return
         way = _Way(name, (writer, onward), asyncio.Event())
         self._ways.add(way)
@@ -167,14 +165,6 @@ async def _both(*directions: Coroutine[Any, Any, None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    connection = writer.get_extra_info("socket")
-    if connection is not None:
-        with contextlib.suppress(OSError):
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()
 
 
 def _nobody(_: str) -> bool:

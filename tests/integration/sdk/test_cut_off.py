@@ -312,8 +312,8 @@ def test_a_producer_that_the_service_does_not_reach_is_left_behind_where_that_is
     first = [number for name, number in app.read if name == "a"]
     assert first == list(range(len(first)))
     assert here == list(range(len(here))), "of what it wrote on the old cluster"
-    anew = [number for name, number in there if name == "d" and number >= len(here)]
-    assert anew == list(range(len(here), app.written["d"])), "and on the new one"
+    after = [number for name, number in there if name == "d" and number >= len(here)]
+    assert after == list(range(len(here), app.written["d"])), "and on the new one"
     assert max(Counter(there).values()) == max(Counter(app.read).values()) == 1
 
 
@@ -332,27 +332,17 @@ def test_a_group_is_not_moved_without_a_consumer_that_the_service_does_not_hear_
 # -- the clusters --------------------------------------------------------------------------------------
 
 
-@pytest.mark.test
-def test_a_producer_has_paused_once_its_cluster_has_acknowledged(moving: CutOff) -> None:
-    """Cut off from there it is waited for, while the others have paused."""
-    with moving.application() as app:
-        moving.to_old.freeze("writer-d")
-        operation = moving.begin(timeout_s=PATIENCE_S)
-        moving.await_paused(3)
-        moving.to_old.cut("writer-d")
-        moving.to_old.heal()
-        moving.await_made(operation)
-        moving.await_going_on(app)
-
-
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_consumer_has_paused_once_its_cluster_has_its_commit(moving: CutOff, protocol: str) -> None:
-    """Cut off from there it is waited for, while the others have paused."""
+@pytest.mark.parametrize(
+    ("who", "protocol"),
+    [pytest.param("writer-d", "classic", marks=pytest.mark.test), ("reader-0", "classic"), ("reader-0", "consumer")],
+)
+def test_a_client_has_paused_once_its_cluster_has_what_it_handed_over(moving: CutOff, who: str, protocol: str) -> None:
+    """A producer's messages, a consumer's commit: cut off from there it is waited for, while the others have paused."""
     with moving.application(protocol) as app:
-        moving.to_old.freeze("reader-0")
+        moving.to_old.freeze(who)
         operation = moving.begin(timeout_s=PATIENCE_S)
         moving.await_paused(3)
-        moving.to_old.cut("reader-0")
+        moving.to_old.cut(who)
         moving.to_old.heal()
         moving.await_made(operation)
         moving.await_going_on(app)

@@ -85,7 +85,7 @@ def test_of_clients_that_are_not_heard_of_it_is_said_what_becomes_of_them() -> N
     )
     assert [reason.what for reason in alone] == [
         "group g has no live consumer: its positions stay on old, and its consumers are led to new",
-        "not heard of any more, and not waited for: producer p (host-1, pid 42); one that still runs writes on to its "
+        "not seen any more, and not waited for: producer p (host-1, pid 42); one that still runs writes on to its "
         "cluster until it reaches the service",
     ]
     assert beside == alone[1:], "with a live consumer the group is moved"
