@@ -181,23 +181,23 @@ class Crowd:
     async def _watch(self, client: Client, reader: asyncio.StreamReader, every_s: float) -> float | None:
         """Hear events and report until the stream ends; the wait that the service asked for."""
         loop = asyncio.get_running_loop()
-        report_at, kind = loop.time() + random.uniform(0, every_s), b""
+        report_at = loop.time() + random.uniform(0, every_s)
         while True:
             try:
                 async with asyncio.timeout_at(report_at):
-                    line = await reader.readuntil(b"\n")
+                    told = await reader.readuntil(b"\n\n")
             except TimeoutError:
                 body = json.dumps({"version": client.version, "records": 1, "bytes": 100, "errors": 0}).encode()
                 every_s = (await self._asked(client, "POST", "/report", body))["report_ms"] / 1000
                 report_at = loop.time() + every_s
                 continue
-            if line.startswith(b"event: "):
-                kind = line[7:].strip()
-            elif line.startswith(b"data: "):
-                data = json.loads(line[6:])
+            _, _, found = told.partition(b"event: ")  # before it stands how long the chunk is
+            if found:
+                kind, _, data = found.partition(b"\ndata: ")
+                fields = json.loads(data)
                 if kind == b"ending":
-                    return random.uniform(0, data["retry_within_ms"] / 1000)
-                self._heard(client, data["route"]["version"])
+                    return random.uniform(0, fields["retry_within_ms"] / 1000)
+                self._heard(client, fields["route"]["version"])
 
     @staticmethod
     def _heard(client: Client, version: int) -> None:

@@ -31,7 +31,7 @@ from anabranch.service.verbs import asked
 from anabranch.store.audit import AuditEntry, Outcome
 from anabranch.store.errors import StoreError
 from anabranch.store.leases import of_instance
-from anabranch.store.works import ShownPlan, Work
+from anabranch.store.works import PlanNote, ShownPlan, Work
 
 LEASE = "acting"
 LEASE_MS = 15_000
@@ -133,7 +133,7 @@ class Acting:
         Raises NoPlanError, NotPermittedError, NotActingError, AnotherHashError, AppliedPlanError, StoreError.
         """
         works = self._stored.works
-        shown = await self._stored.ask(lambda: works.plan(plan_id))
+        shown = await self._stored.ask(lambda: works.note(plan_id))
         verb, request = asked(shown)
         subject = verb.subject(request)
         try:
@@ -150,7 +150,7 @@ class Acting:
         return work
 
     async def _carry_out(
-        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: ShownPlan
+        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: PlanNote
     ) -> None:
         """Plan again, compare, apply; whatever happens is kept."""
         works = self._stored.works
@@ -176,7 +176,7 @@ class Acting:
             self._tasks.pop(work.id, None)
 
     async def _ended(
-        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: ShownPlan
+        self, work: Work, verb: Verb[Any, Any], request: Any, subject: str, caller: Caller, shown: PlanNote
     ) -> _Ended:
         """How it ended; raises nothing."""
         try:
@@ -247,7 +247,7 @@ def _entry(
     subject: str,
     outcome: Outcome,
     detail: str,
-    shown: ShownPlan | None = None,
+    shown: PlanNote | None = None,
     operation: str | None = None,
 ) -> AuditEntry:
     return AuditEntry(

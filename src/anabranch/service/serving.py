@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from anabranch.store.database import Database, open_database
 
 CONNECTIONS = 20_000
 """Applications' clients hold one open each."""
+SWITCH_S = 0.001
 FIRST_ADMIN = "admin"
 FIRST_DAYS = 90
 
@@ -107,6 +109,9 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
     allow_connections()
     # Ten thousand clients are a million objects, and whoever asks waits while all of them are looked through.
     gc.set_threshold(100_000, 50, 100)
+    # Whoever computes in a thread has the interpreter for so long after each of the loop's writes: of ten thousand
+    # that a change is told to, Python's own 5 ms would make seconds.
+    sys.setswitchinterval(SWITCH_S)
     log_plainly()
     database = open_database(settings.store)
     try:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Row, and_, delete, insert, or_, select, update
+from sqlalchemy import Column, Row, and_, delete, insert, or_, select, update
 
 from anabranch.errors import RefusedError
 from anabranch.model.clock import DAY_MS
@@ -38,18 +38,27 @@ class WorkState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPlan:
-    """A plan as it was shown; ``document`` is the plan, ``request`` what was asked for."""
+class PlanNote:
+    """A plan that was shown, without the plan itself, which may name ten thousand clients."""
 
     id: str
     verb: str
     request: Mapping[str, Any]
     hash: str
-    document: Mapping[str, Any]
     account: str
     planned_at: int
-    applied_at: int | None = None
-    operation: str | None = None
+    applied_at: int | None
+    operation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan(PlanNote):
+    """A plan as it was shown; ``document`` is the plan, ``request`` what was asked for."""
+
+    document: Mapping[str, Any]
+
+
+_NOTE = [PLANS.c[field.name] for field in fields(PlanNote)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ class Works:
         self, verb: str, request: Mapping[str, Any], hash_: str, document: Mapping[str, Any], account: str, now_ms: int
     ) -> ShownPlan:
         """Keep a plan that is about to be shown; plans that nobody applied within a day go."""
-        made = ShownPlan(uuid.uuid4().hex, verb, request, hash_, document, account, now_ms)
+        made = ShownPlan(uuid.uuid4().hex, verb, request, hash_, account, now_ms, None, None, document)
         with self._database.begin() as connection:
             old = delete(PLANS).where(PLANS.c.planned_at < now_ms - PLAN_MS, PLANS.c.operation.is_(None))
             connection.execute(old)
@@ -147,11 +156,18 @@ class Works:
 
     def plan(self, plan_id: str) -> ShownPlan:
         """A plan; raises NoPlanError."""
+        return ShownPlan(*self._planned(plan_id, PLANS.c.document))
+
+    def note(self, plan_id: str) -> PlanNote:
+        """A plan without its document; raises NoPlanError."""
+        return PlanNote(*self._planned(plan_id))
+
+    def _planned(self, plan_id: str, *more: Column[Any]) -> Sequence[Any]:
         with self._database.begin() as connection:
-            row = connection.execute(select(PLANS).where(PLANS.c.id == plan_id)).first()
+            row = connection.execute(select(*_NOTE, *more).where(PLANS.c.id == plan_id)).first()
         if row is None:
             raise NoPlanError(plan_id)
-        return ShownPlan(*row)
+        return row
 
     def begin_plan(self, plan_id: str, hash_: str, instance: str, began: AuditEntry) -> Work:
         """The operation that applies a plan, with its first entry of the audit (S3, S6).
@@ -160,10 +176,10 @@ class Works:
         """
         account, now_ms = began.account, began.at
         with self._database.begin() as connection:
-            row = connection.execute(select(PLANS).where(PLANS.c.id == plan_id).with_for_update()).first()
+            row = connection.execute(select(*_NOTE).where(PLANS.c.id == plan_id).with_for_update()).first()
             if row is None:
                 raise NoPlanError(plan_id)
-            plan = ShownPlan(*row)
+            plan = PlanNote(*row)
             if plan.hash != hash_:
                 raise AnotherHashError(plan_id, plan.hash, hash_)
             if plan.operation is not None:
@@ -255,5 +271,5 @@ def _values(work: Work) -> dict[str, Any]:
 
 
 def _work(row: Row[Any]) -> Work:
-    fields = dict(row._mapping)
-    return Work(**{**fields, "state": WorkState(fields["state"])})
+    found = dict(row._mapping)
+    return Work(**{**found, "state": WorkState(found["state"])})

@@ -23,7 +23,7 @@ from anabranch.service.verb import Verb
 from anabranch.service.verbs import VERBS, asked
 from anabranch.service.verbs.links import CreateRequest
 from anabranch.service.verbs.rewrite_request import RewritePositions, files, rewrite_spec, words
-from anabranch.store.works import ShownPlan
+from anabranch.store.works import PlanNote
 
 pytestmark = pytest.mark.unit
 
@@ -232,7 +232,7 @@ def test_a_request_that_was_kept_is_read_as_it_was_asked(name: str, fields: dict
     """Partitions are keys, which are texts in what was kept."""
     request = VERBS[name].request.model_validate_json(json.dumps(fields))
     kept = json.loads(json.dumps(request.model_dump(mode="json")))
-    shown = ShownPlan("0" * 32, name, kept, "", {}, "mei", 0)
+    shown = PlanNote("0" * 32, name, kept, "", "mei", 0, None, None)
     assert asked(shown) == (VERBS[name], request)
 
 

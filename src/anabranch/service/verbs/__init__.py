@@ -8,14 +8,14 @@ from typing import Any
 
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import checkpoints, groups, links, mirrormaker, offsets, routes, verify
-from anabranch.store.works import NoPlanError, ShownPlan
+from anabranch.store.works import NoPlanError, PlanNote
 
 _NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""
 
 
-def asked(shown: ShownPlan) -> tuple[Verb[Any, Any], Any]:
+def asked(shown: PlanNote) -> tuple[Verb[Any, Any], Any]:
     """The verb of a plan and its request; raises NoPlanError for one of a version that had other verbs."""
     verb = VERBS.get(shown.verb)
     if verb is None:
