@@ -16,6 +16,28 @@ class ClientRole(StrEnum):
     CONSUMER = "consumer"
 
 
+class Stragglers(StrEnum):
+    """What becomes of a switch when a client that may still act has not answered in time.
+
+    ``CANCEL`` leaves all where they are.  ``LEAVE`` goes on without those producers; a group is never moved without
+    one of its consumers.
+    """
+
+    CANCEL = "cancel"
+    LEAVE = "leave"
+
+
+class WhenLost(StrEnum):
+    """What becomes of a switch when the cluster that clients leave does not answer.
+
+    ``WAIT`` waits for it until the switch is given up.  ``GO`` goes on without it: by what clients hand over, and by
+    what was copied; what is in doubt then is told.
+    """
+
+    WAIT = "wait"
+    GO = "go"
+
+
 @dataclass(frozen=True, slots=True)
 class RouteQuery:
     """A client that asks for a cluster by its code.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.model.routing import ClientRole
-from anabranch.routes.switch import NamedClient, Ready, Stragglers, Switch, SwitchState, WhenLost
+from anabranch.model.routing import ClientRole, Stragglers, WhenLost
+from anabranch.routes.switch import NamedClient, Ready, Switch, SwitchState
 
 
 def switch_fields(switch: Switch) -> dict[str, Any]:

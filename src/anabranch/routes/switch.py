@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from anabranch.model.routing import ClientRole
+from anabranch.model.routing import ClientRole, Stragglers, WhenLost
 
 Pair = tuple[str, str]
 """From which cluster to which."""
@@ -44,28 +44,6 @@ class SwitchState(StrEnum):
     def holds(self) -> bool:
         """Whether clients that it would move must not connect."""
         return self.is_open and self is not SwitchState.PUBLISHED
-
-
-class Stragglers(StrEnum):
-    """What becomes of a switch when a client that may still act has not answered in time.
-
-    ``CANCEL`` leaves all where they are.  ``LEAVE`` goes on without those producers; a group is never moved without
-    one of its consumers.
-    """
-
-    CANCEL = "cancel"
-    LEAVE = "leave"
-
-
-class WhenLost(StrEnum):
-    """What becomes of a switch when the cluster that clients leave does not answer.
-
-    ``WAIT`` waits for it until the switch is given up.  ``GO`` goes on without it: by what clients hand over, and by
-    what was copied; what is in doubt then is told.
-    """
-
-    WAIT = "wait"
-    GO = "go"
 
 
 DEADLINE_MS = 60_000

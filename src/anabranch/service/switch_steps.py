@@ -16,7 +16,7 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import monotonic, now_ms
-from anabranch.model.routing import UNPLACED, ClientRole
+from anabranch.model.routing import UNPLACED, ClientRole, WhenLost
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
@@ -30,7 +30,6 @@ from anabranch.routes.switch import (
     Step,
     Switch,
     SwitchState,
-    WhenLost,
     decide,
     left_behind,
     paused,

@@ -16,12 +16,12 @@ from anabranch.config.routes_file import table_fields, table_of
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
-from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery
+from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery, Stragglers
 from anabranch.operations.routes import moving
 from anabranch.operations.routes.desk import SwitchCancelledError, SwitchOrder
 from anabranch.operations.routes.moving import Moved
 from anabranch.routes.journal import switch_of
-from anabranch.routes.switch import Ready, Stragglers, Switch, SwitchPolicy, SwitchState
+from anabranch.routes.switch import Ready, Switch, SwitchPolicy, SwitchState
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import NoSwitchError, SwitchOverError, SwitchPublishedError
 from anabranch.service.registry import Registry

@@ -32,7 +32,8 @@ from anabranch.cli.routes.options import (
 from anabranch.cli.running import run
 from anabranch.config import routes_file
 from anabranch.model.plans import REQUEST
-from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
+from anabranch.model.routing import Stragglers, WhenLost
+from anabranch.routes.switch import DEADLINE_MS, SwitchPolicy
 from anabranch.routes.table import RouteTable
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick

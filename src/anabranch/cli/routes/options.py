@@ -11,7 +11,8 @@ import typer
 from anabranch.cli.hints import quoted
 from anabranch.cli.service_address import address_of, token_of
 from anabranch.errors import InvalidFieldError
-from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
+from anabranch.model.routing import Stragglers, WhenLost
+from anabranch.routes.switch import DEADLINE_MS, SwitchPolicy
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient

@@ -14,13 +14,13 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity
-from anabranch.model.routing import Client, ClientRole
+from anabranch.model.routing import Client, ClientRole, WhenLost
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.impact import Impact, impact, not_waited_for
 from anabranch.routes.remembered import RememberedRoutes
-from anabranch.routes.switch import NamedClient, SwitchPolicy, WhenLost, topics_by_pair
+from anabranch.routes.switch import NamedClient, SwitchPolicy, topics_by_pair
 from anabranch.routes.table import RouteTable
 
 T = TypeVar("T")

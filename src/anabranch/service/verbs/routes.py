@@ -11,9 +11,10 @@ from pydantic import Field, StringConstraints
 from anabranch.config.routes_file import RoutesShape, of_shape, table_fields
 from anabranch.config.yaml_file import yaml_text
 from anabranch.model.accounts import Role
+from anabranch.model.routing import Stragglers, WhenLost
 from anabranch.operations.routes import apply, rollback
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished
-from anabranch.routes.switch import DEADLINE_MS, Stragglers, SwitchPolicy, WhenLost
+from anabranch.routes.switch import DEADLINE_MS, SwitchPolicy
 from anabranch.routes.table import RouteTable
 from anabranch.service.reach import Reach
 from anabranch.service.route_desk import ServiceDesk
