@@ -112,10 +112,10 @@ def spec_of(shape: LinkShape, place: str) -> LinkSpec:
             id=shape.id or f"{shape.source}-{shape.target}",
             source=ClusterRef(shape.source, ""),
             target=ClusterRef(shape.target, ""),
-            filter=_plugin(shape.filter),
-            naming=_plugin(shape.naming),
+            filter=plugin_of(shape.filter),
+            naming=plugin_of(shape.naming),
             replication_factor=shape.replication_factor,
-            start=_start(shape.start),
+            start=start_position(shape.start),
             mode=ModePolicy(shape.mode),
             configs=ConfigRules(tuple(shape.configs.allow), tuple(shape.configs.deny)),
             rate_limit=parse_rate(str(shape.rate_limit)) if shape.rate_limit is not None else None,
@@ -139,12 +139,14 @@ def groups_of(shape: GroupsShape) -> GroupRules:
     )
 
 
-def _plugin(shape: FilterShape | NamingShape) -> PluginSpec:
+def plugin_of(shape: FilterShape | NamingShape) -> PluginSpec:
+    """The plugin of a checked shape."""
     options: dict[str, Any] = shape.model_dump(exclude={"kind"}, exclude_none=True)
     return PluginSpec(shape.kind, options)
 
 
-def _start(value: datetime | str | int | StartOffsetsShape) -> StartPosition:
+def start_position(value: datetime | str | int | StartOffsetsShape) -> StartPosition:
+    """The start of a checked field; raises ``InvalidFieldError``."""
     if isinstance(value, StartOffsetsShape):
         offsets = {TopicPartition(t, p): o for t, parts in value.offsets.items() for p, o in parts.items()}
         return StartPosition(StartKind.OFFSETS, offsets=offsets)

@@ -12,6 +12,7 @@ from pathlib import Path
 from anabranch.config.context_file import ContextsShape
 from anabranch.config.link_file import LinkShape
 from anabranch.config.maps_file import MapsShape
+from anabranch.config.migration_file import MigrationShape
 from anabranch.config.offsets_file import OffsetsShape
 from anabranch.config.routes_file import RoutesShape
 from anabranch.config.serve_file import ServeShape
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, tuple[str, type[FileShape]]] = {
     "contexts.schema.json": ("Anabranch contexts file", ContextsShape),
     "link.schema.json": ("Anabranch link file", LinkShape),
     "maps.schema.json": ("Anabranch maps file", MapsShape),
+    "migration.schema.json": ("Anabranch migration file", MigrationShape),
     "offsets.schema.json": ("Anabranch offsets file", OffsetsShape),
     "routes.schema.json": ("Anabranch routes file", RoutesShape),
     "serve.schema.json": ("Anabranch service file", ServeShape),

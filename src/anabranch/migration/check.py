@@ -1,0 +1,129 @@
+"""What is wrong with a migration as it is asked for, before any cluster is looked at: every reason at once.
+
+Invariants, of a migration in which nothing is wrong
+    M1  each topic, group, job and cluster code belongs to one wave: a wave is switched without asking another one.
+    M2  each wave can keep its producers from writing in each way that it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from anabranch.migration.names import NAME, longest_link
+from anabranch.migration.spec import FenceKind, JobKind, Migration, Wave, WaveOrder
+from anabranch.model.filters import INTERNAL
+from anabranch.model.reasons import Reason, Severity
+
+_LONGEST_LINK = 63
+
+
+def check(migration: Migration) -> tuple[Reason, ...]:
+    """Every fault of a migration, and what is worth a look."""
+    return (*_names(migration), *_shared(migration), *(one for wave in migration.waves for one in _wave(wave)))
+
+
+def errors(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Those that forbid it."""
+    return tuple(reason for reason in reasons if reason.severity is Severity.ERROR)
+
+
+def _error(what: str, fix: str = "") -> Reason:
+    return Reason.found(Severity.ERROR, what, fix)
+
+
+def _names(migration: Migration) -> Iterator[Reason]:
+    named = [("the migration", migration.name), *((f"wave {wave.name!r}", wave.name) for wave in migration.waves)]
+    for what, name in named:
+        if not NAME.fullmatch(name):
+            yield _error(f"{what} has no legal name: {name!r}", "use lower case letters, digits, - and _, at most 40")
+    if (longest := longest_link(migration)) and len(longest) > _LONGEST_LINK:
+        yield _error(f"link {longest} would have a name of {len(longest)} characters", "give shorter names")
+    if migration.source == migration.target:
+        yield _error(f"{migration.source} is source and target", "name two contexts: `anabranch context list`")
+    if migration.source_id and migration.source_id == migration.target_id:
+        yield _error(f"source and target have one cluster id, {migration.source_id}", "correct source_id or target_id")
+    if not migration.waves:
+        yield _error("it has no wave", "name topics and groups below waves, or begin with `anabranch migrate discover`")
+    for wave in _twice(wave.name for wave in migration.waves):
+        yield _error(f"wave {wave!r} is there twice", "give each a name of its own")
+
+
+def _shared(migration: Migration) -> Iterator[Reason]:
+    """M1."""
+    kinds: tuple[tuple[str, Callable[[Wave], Iterable[str]]], ...] = (
+        ("topic", lambda wave: wave.topics),
+        ("group", lambda wave: wave.groups),
+        ("job", lambda wave: (job.name for job in wave.jobs)),
+        ("checkpoint", lambda wave: (job.checkpoint for job in wave.jobs)),
+        ("code", lambda wave: wave.codes),
+    )
+    for kind, of in kinds:
+        waves: dict[str, list[str]] = defaultdict(list)
+        for wave in migration.waves:
+            for name in of(wave):
+                waves[name].append(wave.name)
+        for name, holders in sorted(waves.items()):
+            if len(set(holders)) > 1:
+                where = ", ".join(sorted(set(holders)))
+                yield _error(
+                    f"{kind} {name} belongs to waves {where}: applications that share it must be switched together",
+                    "name it in one of them, or make one wave of these",
+                )
+            elif len(holders) > 1:
+                yield _error(f"{kind} {name} is named {len(holders)} times in wave {holders[0]}", "name it once")
+
+
+def _wave(wave: Wave) -> Iterator[Reason]:
+    what = f"wave {wave.name}"
+    if not wave.topics:
+        yield _error(f"{what} has no topic", "name what its applications read and write")
+    for topic in wave.topics:
+        if INTERNAL.fullmatch(topic):
+            yield _error(f"{what}: topic {topic} is never copied", "leave it out: each cluster has its own")
+    yield from _fences(wave)
+    for job in wave.jobs:
+        if job.kind is JobKind.FLINK and not job.moved:
+            yield _error(
+                f"{what}: job {job.name}: a Flink snapshot is not rewritten in its place", "say where to put it: moved"
+            )
+        if job.moved and job.moved.rstrip("/") == job.checkpoint.rstrip("/"):
+            yield _error(f"{what}: job {job.name}: moved is where the checkpoint is", "name another path")
+    if wave.order is not WaveOrder.PRODUCERS_FIRST and not (wave.groups or wave.jobs):
+        yield Reason.found(
+            Severity.WARNING,
+            f"{what} has neither groups nor jobs: whoever reads its topics is not moved",
+            "name them, or be sure that nobody reads",
+        )
+
+
+def _fences(wave: Wave) -> Iterator[Reason]:
+    """M2."""
+    what = f"wave {wave.name}"
+    if not wave.fences:
+        yield _error(
+            f"{what} has no fence, so its producers could write on", "name some of: routes, acl, hook, observe"
+        )
+    for fence in _twice(fence.value for fence in wave.fences):
+        yield _error(f"{what}: fence {fence} is named twice", "name it once")
+    needs = (
+        (FenceKind.ROUTES, wave.codes, "codes", "the cluster codes that its applications name"),
+        (FenceKind.HOOK, wave.hooks.fence, "hooks.fence", "the command that stops its producers"),
+    )
+    for fence, given, field, means in needs:
+        if fence in wave.fences and not given:
+            yield _error(f"{what}: fence {fence.value} needs {field}", f"name {means}, or leave the fence out")
+    if wave.principals and FenceKind.ACL not in wave.fences:
+        yield _error(f"{what}: principals are for fence acl", "add that fence, or leave them out")
+    for principal in wave.principals:
+        if not re.fullmatch(r"[A-Za-z]+:.+", principal):
+            yield _error(f"{what}: {principal!r} is no principal", "write it as the brokers do: User:NAME")
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    found: set[str] = set()
+    for name in names:
+        (found if name in seen else seen).add(name)
+    return sorted(found)

@@ -1,0 +1,196 @@
+"""What stands in a migration's way, or is worth a look before it begins: every reason at once, in words with numbers.
+
+It looks at what both clusters were seen to hold.  What a link's own probe says (permissions, partition counts, configs,
+sizes of messages, loops) is found there and comes beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from anabranch.migration.estimate import Estimate
+from anabranch.migration.inventory import BatchSample, GroupInventory, Inventory, TopicInventory
+from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.suggest import is_moved
+from anabranch.migration.words import counted, named, rate, verb
+from anabranch.model.clock import DAY_MS
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.transactions import span
+
+_EARLIEST_MS = 946_684_800_000
+"""2000: what is older is an odd timestamp."""
+_AHEAD_MS = 3_600_000
+
+
+def preflight(
+    migration: Migration, source: Inventory, target: Inventory, estimates: Mapping[str, Estimate]
+) -> dict[str, tuple[Reason, ...]]:
+    """The reasons of each wave, by its name; those of the whole migration are at the empty one."""
+    found = {"": tuple(_whole(migration, source, target))}
+    for wave in migration.waves:
+        found[wave.name] = tuple(_wave(wave, source, estimates[wave.name]))
+    return found
+
+
+def _error(what: str, fix: str = "") -> Reason:
+    return Reason.found(Severity.ERROR, what, fix)
+
+
+def _warning(what: str, fix: str = "") -> Reason:
+    return Reason.found(Severity.WARNING, what, fix)
+
+
+def _info(what: str) -> Reason:
+    return Reason.found(Severity.INFO, what)
+
+
+def _whole(migration: Migration, source: Inventory, target: Inventory) -> Iterator[Reason]:
+    for name, wanted, seen in (
+        ("source", migration.source_id, source),
+        ("target", migration.target_id, target),
+    ):
+        if wanted and wanted != seen.cluster_id:
+            yield _error(
+                f"{name}: context {seen.context} leads to cluster {seen.cluster_id}, not to {wanted}",
+                f"correct the context, or {name}_id in the file",
+            )
+    if source.cluster_id == target.cluster_id:
+        yield _error(
+            f"contexts {source.context} and {target.context} lead to one cluster, {source.cluster_id}",
+            "name two clusters",
+        )
+    yield from (*source.unavailable, *target.unavailable)
+    taken = {topic for wave in migration.waves for topic in wave.topics}
+    if left := sorted(topic for topic in source.topics if topic not in taken and is_moved(topic)):
+        yield _info(f"{named(left, 'topic')} of {source.context} {verb(left, 'is', 'are')} in no wave")
+
+
+def _wave(wave: Wave, source: Inventory, estimate: Estimate) -> Iterator[Reason]:
+    for name in wave.topics:
+        if name not in source.topics:
+            yield _error(f"there is no topic {name} on {source.context}", "correct its name, or leave it out")
+    topics = [source.topics[topic] for topic in wave.topics if topic in source.topics]
+    yield from _groups(wave, source)
+    yield from _writers(wave, source, topics)
+    for topic in topics:
+        yield from _topic(topic, source.seen_ms)
+    yield from _time(wave, topics, estimate)
+
+
+# -- who reads ---------------------------------------------------------------------------------------------
+
+
+def _groups(wave: Wave, source: Inventory) -> Iterator[Reason]:
+    topics = frozenset(wave.topics)
+    for name in wave.groups:
+        group = source.groups.get(name)
+        if group is None:
+            yield _error(f"there is no group {name} on {source.context}", "correct its name, or leave it out")
+            continue
+        if not group.kind.is_movable:
+            yield _error(
+                f"group {name} is of kind {group.kind.value}, whose position is not in its commits alone",
+                "move that application by its own means, and leave the group out",
+            )
+        elsewhere = [topic for topic in group.topics if topic not in topics and is_moved(topic)]
+        if elsewhere:
+            yield _error(
+                f"group {name} also reads {named(elsewhere, 'topic')}, not in this wave: it would be on two clusters",
+                "add the topic to this wave, or delete the group's commits of it if nobody reads it there any more",
+            )
+        if not group.topics:
+            yield _warning(f"group {name} has committed nothing: it would begin where its own settings say")
+        elif not topics & frozenset(group.topics):
+            yield _error(f"group {name} has committed nothing of this wave's topics", "put it into its own wave")
+    for group in source.readers(wave.topics):
+        if group.name not in wave.groups:
+            yield _forgotten(group, topics)
+
+
+def _forgotten(group: GroupInventory, topics: frozenset[str]) -> Reason:
+    reads = named(sorted(topics & frozenset(group.topics)), "topic")
+    fix = "add it to this wave's groups" if group.kind.is_movable else "see to it that its application is moved"
+    if group.state.is_active:
+        what = f"group {group.name} reads {reads} with {counted(len(group.members), 'member')}, and is in no wave"
+        return _error(what, fix) if group.kind.is_movable else _warning(f"{what} ({group.kind.value})", fix)
+    return _warning(f"group {group.name} has commits of {reads}, nobody is in it, and it is in no wave", fix)
+
+
+# -- who writes --------------------------------------------------------------------------------------------
+
+
+def _writers(wave: Wave, source: Inventory, topics: Sequence[TopicInventory]) -> Iterator[Reason]:
+    writers = source.writing(wave.topics)
+    open_ = [writer for writer in writers if writer.open]
+    for writer in open_:
+        age = span(source.seen_ms - writer.last_ms)
+        yield _warning(
+            f"transaction of {writer.transactional_id or f'producer id {writer.producer_id}'} is open on "
+            f"{', '.join(str(one) for one in writer.open[:3])}, last written to {age} ago: a switch waits for its end",
+            "see `anabranch link abort-transaction` if it hangs",
+        )
+    names = sorted({writer.transactional_id for writer in writers if writer.transactional_id})
+    recent = [writer for writer in writers if source.seen_ms - writer.last_ms < DAY_MS]
+    if names:
+        yield _info(f"wave {wave.name} is written to in transactions by {named(names, 'transactional id')}")
+    plain = [topic.name for topic in topics if topic.sample.plain]
+    if plain and FenceKind.ACL not in wave.fences and FenceKind.HOOK not in wave.fences:
+        yield _warning(
+            f"{named(plain, 'topic')} {verb(plain, 'has', 'have')} batches of producers without an id, which no "
+            "broker remembers: such a client is seen only while it writes",
+            "add fence acl, or stop it by a hook",
+        )
+    if recent and wave.fences == (FenceKind.ROUTES,):
+        yield _warning(
+            f"{counted(len(recent), 'producer')} wrote within a day, and routes hold only those that use the SDK",
+            "add fence observe, which proves that nobody else writes, or acl, which keeps them from it",
+        )
+    if wave.order is WaveOrder.TOGETHER and FenceKind.OBSERVE in wave.fences and len(wave.fences) == 1 and recent:
+        yield _info(f"wave {wave.name}: nobody is kept from writing; the switch waits until its producers are stopped")
+
+
+# -- what lies there ---------------------------------------------------------------------------------------
+
+
+def _topic(topic: TopicInventory, now_ms: int) -> Iterator[Reason]:
+    sample = topic.sample
+    if topic.is_compacted:
+        yield _info(f"topic {topic.name} is compacted: its lanes are mapped, and offsets change")
+    if sample.append_time:
+        yield _info(f"topic {topic.name} has times of the broker's clock (LogAppendTime): they are kept as they are")
+    yield from _times(topic.name, sample, now_ms)
+    if sample.gaps and not topic.is_compacted and not sample.transactional:
+        yield _info(f"topic {topic.name} has {counted(sample.gaps, 'offset')} without a record in what was looked at")
+
+
+def _times(topic: str, sample: BatchSample, now_ms: int) -> Iterator[Reason]:
+    if sample.newest_ms is not None and sample.newest_ms > now_ms + _AHEAD_MS:
+        yield _warning(
+            f"topic {topic} has records of {span(sample.newest_ms - now_ms)} from now",
+            "nothing is refused while the link runs; retention by time keeps them for longer",
+        )
+    if sample.oldest_ms is not None and 0 <= sample.oldest_ms < _EARLIEST_MS:
+        yield _warning(
+            f"topic {topic} has records of times before 2000",
+            "retention by time would take them as soon as the target's own retention holds again: set it before",
+        )
+
+
+def _time(wave: Wave, topics: Sequence[TopicInventory], estimate: Estimate) -> Iterator[Reason]:
+    if estimate.is_endless:
+        yield _error(
+            f"wave {wave.name} is written to with {rate(estimate.written)}, and may be read with "
+            f"{rate(estimate.rate)}: the copy never catches up",
+            "raise limits.source_rate",
+        )
+        return
+    if estimate.seconds is None:
+        return
+    for topic in topics:
+        kept = topic.retention_ms
+        if kept is not None and topic.records and kept < estimate.seconds * 1000:
+            yield _error(
+                f"topic {topic.name} keeps records for {span(kept)}, and copying wave {wave.name} takes about "
+                f"{span(round(estimate.seconds * 1000))}: records would be gone before they are copied",
+                "raise its retention.ms on the source for that time, or begin later: copy.start",
+            )

@@ -1,0 +1,186 @@
+"""The steps of a migration as data: what is done in which order, and where the point of no return is.
+
+Whoever carries them out, or only tells of them, goes by the same list.
+
+Invariants
+    M3  in each switch exactly one step is the point of no return (``JOURNAL``); what comes before it can be put back,
+        and what comes after it is done by whoever comes next.
+    M4  nothing before it changes what an application reads or writes for longer than it is held up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anabranch.migration.names import forward_link, reverse_link
+from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.words import counted
+
+
+class Part(StrEnum):
+    """Who is switched: all of a wave at once, or its consumers and its producers one after the other."""
+
+    ALL = "all"
+    CONSUMERS = "consumers"
+    PRODUCERS = "producers"
+
+
+class StepKind(StrEnum):
+    """What a step does."""
+
+    # Before any application hears of it.
+    CREATE_LINK = "create link"
+    RUN_LINK = "run link"
+    CATCH_UP = "catch up"
+    VERIFY = "verify"
+
+    # A switch.
+    PREFLIGHT = "preflight"
+    FENCE = "fence producers"
+    QUIET = "prove that nobody writes"
+    PIN = "pin ends"
+    DRAIN = "drain"
+    PAUSE_LINK = "pause link"
+    GROUPS_EMPTY = "groups empty"
+    STAGE_GROUPS = "translate groups"
+    STAGE_CHECKPOINTS = "translate checkpoints"
+    VERIFY_END = "verify what is new"
+    PREPARE_REVERSE = "prepare reverse link"
+    JOURNAL = "point of no return"
+    PUBLISH_GROUPS = "publish groups"
+    PUBLISH_CHECKPOINTS = "publish checkpoints"
+    ROUTES = "publish routes"
+    RELEASE = "release"
+    RUN_REVERSE = "run reverse link"
+    STOP_LINK = "stop link"
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationStep:
+    """One step: ``subject`` is what it is done to, ``text`` says in a sentence what it does."""
+
+    kind: StepKind
+    subject: str
+    text: str
+
+
+def parts(wave: Wave) -> tuple[Part, ...]:
+    """Who is switched, in order."""
+    if wave.order is WaveOrder.TOGETHER or not (wave.groups or wave.jobs):
+        return (Part.ALL,)
+    both = (Part.CONSUMERS, Part.PRODUCERS)
+    return both if wave.order is WaveOrder.CONSUMERS_FIRST else both[::-1]
+
+
+def start_steps(migration: Migration, wave: Wave) -> tuple[MigrationStep, ...]:
+    """What is done before a wave can be switched; no application is held up by it."""
+    link = forward_link(migration.name, wave.name)
+    topics = counted(len(wave.topics), "topic")
+    return (
+        MigrationStep(
+            StepKind.CREATE_LINK, link, f"create link {link} from {migration.source} to {migration.target}: {topics}"
+        ),
+        MigrationStep(StepKind.RUN_LINK, link, f"run link {link}"),
+        MigrationStep(StepKind.CATCH_UP, link, f"wait until {link} has copied what {migration.source} holds"),
+        MigrationStep(StepKind.VERIFY, link, f"compare {topics} on both clusters"),
+    )
+
+
+def switch_steps(migration: Migration, wave: Wave, part: Part) -> tuple[MigrationStep, ...]:
+    """What a switch of a wave, or of a part of it, does (M3)."""
+    moves_readers, moves_writers = part is not Part.PRODUCERS, part is not Part.CONSUMERS
+    return (
+        MigrationStep(
+            StepKind.PREFLIGHT, wave.name, f"look at wave {wave.name} again, and give every reason against it"
+        ),
+        *(_fenced(migration, wave) if moves_writers else ()),
+        *(_staged(migration, wave) if moves_readers else ()),
+        *(_end_of_copy(migration, wave) if moves_writers else ()),
+        MigrationStep(
+            StepKind.JOURNAL, wave.name, "write down that it goes on: until here all is put back, from here it ends"
+        ),
+        *(_published(migration, wave) if moves_readers else ()),
+        *(_released(wave, part)),
+        *(_turned(migration, wave) if moves_writers else ()),
+    )
+
+
+def _fenced(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+    for fence in wave.fences:
+        if fence is not FenceKind.OBSERVE:
+            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, migration, wave))
+    link = forward_link(migration.name, wave.name)
+    quiet = f"{migration.limits.quiet_ms / 1000:g} s"
+    yield MigrationStep(
+        StepKind.QUIET, wave.name, f"see for {quiet} that no log of the wave grows and no transaction is open"
+    )
+    yield MigrationStep(
+        StepKind.PIN, wave.name, f"pin the ends of {counted(len(wave.topics), 'topic')} on {migration.source}"
+    )
+    yield MigrationStep(StepKind.DRAIN, link, f"wait until {link} has copied up to them")
+    yield MigrationStep(
+        StepKind.PAUSE_LINK, link, f"pause link {link}, so that nothing but applications writes to the target"
+    )
+
+
+def _fence(fence: FenceKind, migration: Migration, wave: Wave) -> str:
+    if fence is FenceKind.ROUTES:
+        return f"have the SDK's producers of {_codes(wave)} pause between two records"
+    if fence is FenceKind.ACL:
+        return f"deny writing to {counted(len(wave.topics), 'topic')} on {migration.source}"
+    return f"run {wave.hooks.fence}"
+
+
+def _staged(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+    if wave.groups:
+        groups = counted(len(wave.groups), "group")
+        yield MigrationStep(
+            StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {migration.source}"
+        )
+        yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
+    for job in wave.jobs:
+        yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, f"rewrite {job.checkpoint} beside where it will be")
+
+
+def _end_of_copy(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+    back = reverse_link(migration.name, wave.name)
+    yield MigrationStep(
+        StepKind.VERIFY_END, wave.name, "compare what was copied since it was last compared, up to the pins"
+    )
+    yield MigrationStep(
+        StepKind.PREPARE_REVERSE,
+        back,
+        f"create link {back} from {migration.target} to {migration.source}, which begins at the target's ends",
+    )
+
+
+def _published(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+    if wave.groups:
+        groups = counted(len(wave.groups), "group")
+        yield MigrationStep(StepKind.PUBLISH_GROUPS, wave.name, f"commit for {groups} on {migration.target}")
+    for job in wave.jobs:
+        where = job.moved or job.checkpoint
+        yield MigrationStep(StepKind.PUBLISH_CHECKPOINTS, job.name, f"put the rewritten checkpoint to {where}")
+
+
+def _released(wave: Wave, part: Part) -> Iterator[MigrationStep]:
+    if wave.codes:
+        whom = "applications" if part is Part.ALL else part.value
+        yield MigrationStep(StepKind.ROUTES, wave.name, f"lead {whom} of {_codes(wave)} to the target")
+    if wave.hooks.release:
+        yield MigrationStep(StepKind.RELEASE, wave.name, f"run {wave.hooks.release}")
+
+
+def _turned(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+    """Applications go on by now: nothing of this holds them up."""
+    link, back = forward_link(migration.name, wave.name), reverse_link(migration.name, wave.name)
+    yield MigrationStep(
+        StepKind.RUN_REVERSE, back, f"run link {back}: {migration.source} keeps up, and going back is exact"
+    )
+    yield MigrationStep(StepKind.STOP_LINK, link, f"end the run of link {link}")
+
+
+def _codes(wave: Wave) -> str:
+    return f"code{'' if len(wave.codes) == 1 else 's'} {', '.join(wave.codes)}"

@@ -1,0 +1,83 @@
+"""A first migration from what a cluster was seen to hold: what belongs together is one wave.
+
+Topics belong together where one group reads them, or one producer id writes to them in transactions: such an
+application cannot be on two clusters.  Each person who knows the applications better changes the file.
+
+Invariant: ``check`` finds no topic and no group of what is suggested in two waves (M1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+from anabranch.migration.inventory import GroupInventory, Inventory
+from anabranch.migration.names import NAME
+from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.model.filters import DEFAULT_EXCLUDE, INTERNAL
+
+_LONGEST = 20
+_EXCLUDED = tuple(re.compile(pattern) for pattern in DEFAULT_EXCLUDE)
+
+
+def suggest(name: str, target: str, target_id: str, seen: Inventory, fences: Sequence[FenceKind]) -> Migration:
+    """The migration of everything that the source holds, with the fences that it has a use for."""
+    topics = [topic for topic in sorted(seen.topics) if is_moved(topic)]
+    waves: list[Wave] = []
+    taken: set[str] = set()
+    for together in _components(topics, _ties(seen)):
+        groups = seen.readers(together)
+        wave_name = _named(together, taken)
+        taken.add(wave_name)
+        clients = sorted({member.client_id for group in groups for member in group.members if member.client_id})
+        movable = tuple(group.name for group in groups if group.kind.is_movable)
+        waves.append(
+            Wave(wave_name, together, movable, (), tuple(clients), (), (), WaveOrder.TOGETHER, tuple(fences)),
+        )
+    return Migration(name, seen.context, target, tuple(waves), seen.cluster_id, target_id)
+
+
+def is_moved(topic: str) -> bool:
+    """Whether a topic is an application's, not one of a cluster's own or of MirrorMaker 2."""
+    return not INTERNAL.fullmatch(topic) and not any(pattern.fullmatch(topic) for pattern in _EXCLUDED)
+
+
+def _ties(seen: Inventory) -> list[Iterable[str]]:
+    groups: list[GroupInventory] = list(seen.groups.values())
+    transactional = [writer for writer in seen.writers or () if writer.transactional_id]
+    return [*(group.topics for group in groups), *(writer.topics for writer in transactional)]
+
+
+def _components(topics: Sequence[str], ties: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
+    """The topics in sets of what is tied together, each sorted, the sets by their first."""
+    leads = {topic: topic for topic in topics}
+
+    def root(topic: str) -> str:
+        while leads[topic] != topic:
+            leads[topic] = leads[leads[topic]]
+            topic = leads[topic]
+        return topic
+
+    for tie in ties:
+        tied = sorted(topic for topic in tie if topic in leads)
+        for other in tied[1:]:
+            first, second = sorted((root(tied[0]), root(other)))
+            leads[second] = first
+    found: dict[str, list[str]] = {}
+    for topic in topics:
+        found.setdefault(root(topic), []).append(topic)
+    return [tuple(sorted(members)) for _, members in sorted(found.items())]
+
+
+def _named(topics: Sequence[str], taken: set[str]) -> str:
+    """A name that is not taken, of what the topics' names have in common, or of the first one."""
+    columns = zip(*topics, strict=False)
+    common = "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, columns))
+    text = re.sub(r"[^a-z0-9_-]+", "-", common.lower()).strip("-_")[:_LONGEST]
+    if len(text) < 3 or not NAME.fullmatch(text):
+        text = re.sub(r"[^a-z0-9_-]+", "-", topics[0].lower()).strip("-_")[:_LONGEST] or "wave"
+    name, number = text, 2
+    while name in taken:
+        name, number = f"{text}-{number}", number + 1
+    return name

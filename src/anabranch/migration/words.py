@@ -1,0 +1,31 @@
+"""Numbers and names in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_LISTED, _FIRST = 5, 3
+
+
+def counted(number: int, of: str) -> str:
+    """``1 topic``, ``2 topics``."""
+    return f"{number:,} {of}{'' if number == 1 else 's'}"
+
+
+def named(names: Sequence[str], of: str) -> str:
+    """``topic orders``, ``topics a, b``, or ``12 topics, among them a, b, c``."""
+    if len(names) == 1:
+        return f"{of} {names[0]}"
+    if len(names) <= _LISTED:
+        return f"{of}s {', '.join(names)}"
+    return f"{counted(len(names), of)}, among them {', '.join(names[:_FIRST])}"
+
+
+def verb(names: Sequence[str], one: str, more: str) -> str:
+    """The verb's form for so many."""
+    return one if len(names) == 1 else more
+
+
+def rate(bytes_a_second: float) -> str:
+    """``12.5 MB/s``."""
+    return f"{bytes_a_second / 1e6:,.1f} MB/s"

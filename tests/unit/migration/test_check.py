@@ -1,0 +1,92 @@
+"""What is wrong with a migration in itself is told, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from anabranch.migration.check import check, errors
+from anabranch.migration.names import forward_link, reverse_link
+from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
+
+pytestmark = pytest.mark.unit
+
+WAVE = Wave("orders", ("orders", "payments"), ("shop",), codes=("orders",))
+GOOD = Migration("move", "old", "new", (WAVE, Wave("clicks", ("clicks",), ("counter",))))
+
+
+def told(migration: Migration) -> list[str]:
+    """Its errors in words."""
+    return [reason.what for reason in errors(check(migration))]
+
+
+def with_wave(**changes: object) -> Migration:
+    """The good one, its first wave changed."""
+    return replace(GOOD, waves=(replace(WAVE, **changes), *GOOD.waves[1:]))  # type: ignore[arg-type]
+
+
+def test_a_good_one_has_no_fault() -> None:
+    """Nor anything worth a look."""
+    assert check(GOOD) == ()
+
+
+@pytest.mark.parametrize(
+    ("migration", "words"),
+    [
+        (replace(GOOD, name="Move!"), ["the migration has no legal name: 'Move!'"]),
+        (replace(GOOD, target="old"), ["old is source and target"]),
+        (replace(GOOD, source_id="A", target_id="A"), ["source and target have one cluster id, A"]),
+        (replace(GOOD, waves=()), ["it has no wave"]),
+        (replace(GOOD, waves=(WAVE, replace(GOOD.waves[1], name="orders"))), ["wave 'orders' is there twice"]),
+        (with_wave(topics=()), ["wave orders has no topic"]),
+        (with_wave(topics=("__consumer_offsets",)), ["wave orders: topic __consumer_offsets is never copied"]),
+        (with_wave(topics=("orders", "orders")), ["topic orders is named 2 times in wave orders"]),
+        (
+            with_wave(topics=("orders", "clicks")),
+            ["topic clicks belongs to waves clicks, orders: applications that share it must be switched together"],
+        ),
+        (
+            with_wave(groups=("shop", "counter")),
+            ["group counter belongs to waves clicks, orders: applications that share it must be switched together"],
+        ),
+        (with_wave(fences=()), ["wave orders has no fence, so its producers could write on"]),
+        (with_wave(fences=(FenceKind.HOOK,)), ["wave orders: fence hook needs hooks.fence"]),
+        (with_wave(fences=(FenceKind.ROUTES,), codes=()), ["wave orders: fence routes needs codes"]),
+        (with_wave(fences=(FenceKind.ACL, FenceKind.ACL)), ["wave orders: fence acl is named twice"]),
+        (with_wave(principals=("User:shop",)), ["wave orders: principals are for fence acl"]),
+        (with_wave(fences=(FenceKind.ACL,), principals=("shop",)), ["wave orders: 'shop' is no principal"]),
+        (
+            with_wave(jobs=(StreamJob("sums", JobKind.FLINK, "/cp"),)),
+            ["wave orders: job sums: a Flink snapshot is not rewritten in its place"],
+        ),
+        (
+            with_wave(jobs=(StreamJob("sums", JobKind.SPARK, "/cp", "/cp/"),)),
+            ["wave orders: job sums: moved is where the checkpoint is"],
+        ),
+    ],
+)
+def test_each_fault_is_told_in_words(migration: Migration, words: list[str]) -> None:
+    """With what to do about it."""
+    assert told(migration) == words
+    assert all(reason.fix for reason in errors(check(migration)))
+
+
+def test_all_faults_are_told_at_once() -> None:
+    """Not the first alone."""
+    bad = replace(GOOD, target="old", waves=(replace(WAVE, topics=(), fences=()),))
+    assert len(told(bad)) == 3
+
+
+def test_a_hook_is_enough_for_its_fence() -> None:
+    """As codes are for routes."""
+    assert told(with_wave(fences=(FenceKind.HOOK,), hooks=Hooks("./stop"))) == []
+    assert told(with_wave(fences=(FenceKind.ROUTES, FenceKind.OBSERVE))) == []
+
+
+def test_names_of_links_that_would_be_too_long_are_told() -> None:
+    """A link's id has at most 63 characters."""
+    long = replace(GOOD, name="m" * 40, waves=(replace(WAVE, name="w" * 40),))
+    assert len(reverse_link(long.name, "w" * 40)) == 86
+    assert any("would have a name of 86 characters" in one for one in told(long))
+    assert forward_link("move", "orders") == "move-orders"

@@ -1,0 +1,116 @@
+"""The steps of a switch: one point of no return, and what belongs before and after it (M3, M4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
+from anabranch.migration.steps import Part, StepKind, parts, start_steps, switch_steps
+
+pytestmark = pytest.mark.unit
+
+BEFORE = {
+    StepKind.PREFLIGHT,
+    StepKind.FENCE,
+    StepKind.QUIET,
+    StepKind.PIN,
+    StepKind.DRAIN,
+    StepKind.PAUSE_LINK,
+    StepKind.GROUPS_EMPTY,
+    StepKind.STAGE_GROUPS,
+    StepKind.STAGE_CHECKPOINTS,
+    StepKind.VERIFY_END,
+    StepKind.PREPARE_REVERSE,
+}
+AFTER = {
+    StepKind.PUBLISH_GROUPS,
+    StepKind.PUBLISH_CHECKPOINTS,
+    StepKind.ROUTES,
+    StepKind.RELEASE,
+    StepKind.RUN_REVERSE,
+    StepKind.STOP_LINK,
+}
+
+waves = st.builds(
+    Wave,
+    st.just("orders"),
+    st.just(("orders",)),
+    groups=st.sampled_from([(), ("shop",), ("shop", "billing")]),
+    jobs=st.sampled_from([(), (StreamJob("sums", JobKind.SPARK, "/cp"),)]),
+    codes=st.sampled_from([(), ("orders",)]),
+    order=st.sampled_from(WaveOrder),
+    fences=st.sampled_from(
+        [(FenceKind.OBSERVE,), (FenceKind.ACL, FenceKind.OBSERVE), (FenceKind.ROUTES,), (FenceKind.HOOK, FenceKind.ACL)]
+    ),
+    hooks=st.sampled_from([Hooks(), Hooks("./stop", "./go")]),
+)
+
+
+@given(waves)
+def test_each_switch_has_one_point_of_no_return(wave: Wave) -> None:
+    """What can be put back stands before it, what must be ended after it; nothing is done twice."""
+    migration = Migration("move", "old", "new", (wave,))
+    for part in parts(wave):
+        steps = switch_steps(migration, wave, part)
+        kinds = [step.kind for step in steps]
+        at = kinds.index(StepKind.JOURNAL)
+        assert kinds.count(StepKind.JOURNAL) == 1
+        assert set(kinds[:at]) <= BEFORE and set(kinds[at + 1 :]) <= AFTER
+        assert len({(step.kind, step.subject) for step in steps}) == len(steps)
+
+
+@given(waves)
+def test_all_of_a_wave_is_switched_once(wave: Wave) -> None:
+    """Its groups and jobs in one part, its producers in one, whatever the order."""
+    migration = Migration("move", "old", "new", (wave,))
+    kinds = [step.kind for part in parts(wave) for step in switch_steps(migration, wave, part)]
+    assert kinds.count(StepKind.RUN_REVERSE) == kinds.count(StepKind.PIN) == kinds.count(StepKind.DRAIN) == 1
+    assert kinds.count(StepKind.PUBLISH_GROUPS) == bool(wave.groups)
+    assert kinds.count(StepKind.PUBLISH_CHECKPOINTS) == len(wave.jobs)
+    assert kinds.count(StepKind.STAGE_CHECKPOINTS) == len(wave.jobs)
+
+
+def test_the_order_of_a_switch_is_that_of_the_documents() -> None:
+    """Nobody writes before ends are pinned, nothing is translated before all is copied, and the way back stands."""
+    wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), fences=(FenceKind.ROUTES, FenceKind.ACL))
+    migration = Migration("move", "old", "new", (wave,))
+    assert parts(wave) == (Part.ALL,)
+    assert [step.kind.value for step in switch_steps(migration, wave, Part.ALL)] == [
+        "preflight",
+        "fence producers",
+        "fence producers",
+        "prove that nobody writes",
+        "pin ends",
+        "drain",
+        "pause link",
+        "groups empty",
+        "translate groups",
+        "verify what is new",
+        "prepare reverse link",
+        "point of no return",
+        "publish groups",
+        "publish routes",
+        "run reverse link",
+        "stop link",
+    ]
+    assert [step.kind.value for step in start_steps(migration, wave)] == [
+        "create link",
+        "run link",
+        "catch up",
+        "verify",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (WaveOrder.CONSUMERS_FIRST, (Part.CONSUMERS, Part.PRODUCERS)),
+        (WaveOrder.PRODUCERS_FIRST, (Part.PRODUCERS, Part.CONSUMERS)),
+    ],
+)
+def test_parts_follow_each_other_as_the_wave_says(order: WaveOrder, expected: tuple[Part, ...]) -> None:
+    """Where nobody reads there is one part alone."""
+    assert parts(Wave("orders", ("orders",), ("shop",), order=order)) == expected
+    assert parts(Wave("orders", ("orders",), order=order)) == (Part.ALL,)
