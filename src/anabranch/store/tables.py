@@ -181,3 +181,32 @@ ROUTE_HANDOVERS = Table(
     Column("document", JSON, nullable=False),
 )
 """What clients handed over as they paused for a switch; rows are added and never changed."""
+
+MIGRATIONS = Table(
+    "migrations",
+    METADATA,
+    Column("name", String(60), primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("held", String(1000), nullable=False),
+    Column("document", JSON, nullable=False),
+)
+"""Migrations; ``document`` is the mapping of the file."""
+
+MIGRATION_RUNS = Table(
+    "migration_runs",
+    METADATA,
+    Column("id", String(32), primary_key=True),
+    Column("migration", String(60), nullable=False),
+    Column("wave", String(60), nullable=False),
+    Column("open", String(121), unique=True),
+    Column("state", String(20), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("began", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("cancelled", String(1000), nullable=False),
+    Column("journal", JSON, nullable=False),
+    Index(None, "migration"),
+)
+"""What is done for waves; ``open`` names the wave while it has still to end, and is nothing for all others."""

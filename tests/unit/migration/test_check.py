@@ -34,7 +34,7 @@ def test_a_good_one_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("migration", "words"),
     [
-        (replace(GOOD, name="Move!"), ["the migration has no legal name: 'Move!'"]),
+        (replace(GOOD, name="NextMove!"), ["the migration has no legal name: 'NextMove!'"]),
         (replace(GOOD, target="old"), ["old is source and target"]),
         (replace(GOOD, source_id="A", target_id="A"), ["source and target have one cluster id, A"]),
         (replace(GOOD, waves=()), ["it has no wave"]),

@@ -1,0 +1,48 @@
+"""The journal of a run of steps as JSON values, as a store keeps it.
+
+Invariant: ``run_of(run_fields(run)) == run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.steps import MigrationStep, StepKind
+
+
+def run_fields(run: WaveRun) -> dict[str, Any]:
+    """A journal as JSON values."""
+    return {
+        "id": run.id,
+        "migration": run.migration,
+        "wave": run.wave,
+        "what": run.what,
+        "steps": [[step.kind.value, step.subject, step.text] for step in run.steps],
+        "began_ms": run.began_ms,
+        "deadline_ms": run.deadline_ms,
+        "state": run.state.value,
+        "at": run.at,
+        "is_begun": run.is_begun,
+        "results": {key: dict(result) for key, result in run.results.items()},
+        "why": run.why,
+    }
+
+
+def run_of(fields: Mapping[str, Any]) -> WaveRun:
+    """The journal that ``run_fields`` has written."""
+    return WaveRun(
+        fields["id"],
+        fields["migration"],
+        fields["wave"],
+        fields["what"],
+        tuple(MigrationStep(StepKind(kind), subject, text) for kind, subject, text in fields["steps"]),
+        fields["began_ms"],
+        fields["deadline_ms"],
+        WaveRunState(fields["state"]),
+        fields["at"],
+        fields["is_begun"],
+        fields["results"],
+        fields["why"],
+    )

@@ -1,0 +1,155 @@
+"""How far a list of steps has come: a journal that anybody can go on with, and a pure decision of what is next.
+
+A step is begun, which is written down before anything is done, and then finished.  One that was begun may have been
+done in part or in whole by somebody who is gone, so each step may be done again.  Until the point of no return a
+failure, the deadline or a person turns the run back: what was begun is put back, the last first.
+
+Invariants
+    M5  a step is begun once all before it are finished; what is put back was begun.
+    M6  a run that has passed the point of no return ends with all of its steps done; it is never turned back.
+    M7  a run that was turned back ends with each step that was begun put back.
+    M8  a run that has ended stays as it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from anabranch.errors import RefusedError
+from anabranch.migration.steps import MigrationStep, StepKind
+
+
+class WaveRunState(StrEnum):
+    """Which way a run goes, or how it ended."""
+
+    GOING = "going on"
+    TURNED = "being taken back"
+    DONE = "done"
+    CANCELLED = "taken back"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something left to do."""
+        return self in (WaveRunState.GOING, WaveRunState.TURNED)
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRun:
+    """The journal of a list of steps; times in ms.
+
+    ``what`` says which list it is, such as ``start`` or ``switch all``.  ``at`` is the step that is next, or, while it
+    is taken back, the one that is put back next; ``is_begun`` says whether that was begun.  ``results`` are what steps
+    wrote down for those after them, by kind and subject.  ``deadline_ms`` counts until the point of no return, None for
+    never.  ``why`` is why it was turned back.
+    """
+
+    id: str
+    migration: str
+    wave: str
+    what: str
+    steps: tuple[MigrationStep, ...]
+    began_ms: int
+    deadline_ms: int | None = None
+    state: WaveRunState = WaveRunState.GOING
+    at: int = 0
+    is_begun: bool = False
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    why: str = ""
+
+    @property
+    def step(self) -> MigrationStep | None:
+        """The step that is next, or is put back next; None where there is none."""
+        return self.steps[self.at] if self.state.is_open and 0 <= self.at < len(self.steps) else None
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether the point of no return is behind it; a list without one has none."""
+        return any(step.kind is StepKind.JOURNAL for step in self.steps[: self.at]) and self.state in (
+            WaveRunState.GOING,
+            WaveRunState.DONE,
+        )
+
+    def result(self, kind: StepKind, subject: str) -> Mapping[str, Any]:
+        """What a step wrote down; empty where it wrote nothing."""
+        return self.results.get(key_of(kind, subject), {})
+
+
+class NextMove(StrEnum):
+    """What is to be done next."""
+
+    DO = "do"
+    PUT_BACK = "put back"
+    TURN = "turn back"
+    NOTHING = "nothing"
+
+
+@dataclass(eq=False)
+class PassedError(RefusedError):
+    """A run was to be given up that has passed the point of no return."""
+
+    migration: str
+    wave: str
+
+    _message = "wave {wave} of migration {migration} has passed the point of no return: it can only go on"
+    _hint = "run the same command again; then go back by: anabranch migrate reverse {migration} --wave {wave}"
+
+
+def key_of(kind: StepKind, subject: str) -> str:
+    """The name of a step's result."""
+    return f"{kind.value}: {subject}"
+
+
+def decide(run: WaveRun, now_ms: int, cancelled: str = "") -> tuple[NextMove, str]:
+    """What is next, and why; ``cancelled`` is why a person wants it given up."""
+    if not run.state.is_open:
+        return NextMove.NOTHING, "it has ended"
+    if run.state is WaveRunState.TURNED:
+        return NextMove.PUT_BACK, run.why
+    if not run.has_passed and run.steps[run.at].kind is not StepKind.JOURNAL:
+        if cancelled:
+            return NextMove.TURN, cancelled
+        if run.deadline_ms is not None and now_ms >= run.deadline_ms:
+            return NextMove.TURN, f"it was not done in time: {run.steps[run.at].text}"
+    return NextMove.DO, run.steps[run.at].text
+
+
+def begun(run: WaveRun) -> WaveRun:
+    """The journal before its step is done; again where somebody else had begun it."""
+    assert run.step is not None
+    return replace(run, is_begun=True)
+
+
+def finished(run: WaveRun, result: Mapping[str, Any] | None = None) -> WaveRun:
+    """The journal once its step is done, with what it wrote down (M5)."""
+    step = run.step
+    assert step is not None and run.state is WaveRunState.GOING and run.is_begun
+    results = run.results if not result else {**run.results, key_of(step.kind, step.subject): dict(result)}
+    at = run.at + 1
+    state = WaveRunState.DONE if at == len(run.steps) else WaveRunState.GOING
+    return replace(run, at=at, is_begun=False, results=results, state=state)
+
+
+def turned(run: WaveRun, why: str) -> WaveRun:
+    """The journal once it is turned back; raises PassedError (M6)."""
+    if not run.state.is_open:
+        return run
+    if run.has_passed:
+        raise PassedError(run.migration, run.wave)
+    if run.state is WaveRunState.TURNED:
+        return run
+    return _back(replace(run, state=WaveRunState.TURNED, why=why), run.at if run.is_begun else run.at - 1)
+
+
+def put_back(run: WaveRun) -> WaveRun:
+    """The journal once its step is put back (M7)."""
+    assert run.state is WaveRunState.TURNED and run.step is not None
+    return _back(run, run.at - 1)
+
+
+def _back(run: WaveRun, at: int) -> WaveRun:
+    if at < 0:
+        return replace(run, at=0, is_begun=False, state=WaveRunState.CANCELLED)
+    return replace(run, at=at, is_begun=True)

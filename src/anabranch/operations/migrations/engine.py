@@ -1,0 +1,121 @@
+"""The engine: it goes on with a run of steps until that has ended, by the journal alone.
+
+Killed anywhere it is begun again with the same run, here or elsewhere: what it had begun is done again.  Two engines
+with one run do no harm to its journal: each writes over what it has read, and the second one is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from anabranch.errors import AnabranchError
+from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, put_back, turned
+from anabranch.migration.steps import MigrationStep
+
+PAUSE_S = 0.2
+"""Between two tries of a step that waits, or that failed and will be done all the same."""
+
+
+@dataclass(eq=False)
+class NotYetError(AnabranchError):
+    """A step waits for something; it is asked again until it is done, or the run is turned back."""
+
+    why: str
+
+    _message = "{why}"
+
+
+class Steps(Protocol):
+    """What steps do; each may be done again, and put back also where it was done in part or not at all."""
+
+    async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any] | None:
+        """Do a step; returns what later ones need to know.
+
+        Raises NotYetError where it waits, and AnabranchError where it cannot be done: before the point of no return
+        that turns the run back, unless it is ``retryable``.
+        """
+
+    async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
+        """Undo what a step has done, in part or in whole; raises AnabranchError, and then it is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run as the store has it: over which revision it is written, and why a person wants it given up."""
+
+    run: WaveRun
+    revision: int
+    cancelled: str
+
+
+class Journals(Protocol):
+    """Where runs are kept."""
+
+    async def read(self, run: str) -> KeptRun:
+        """A run as it is kept now; raises RefusedError, StoreError."""
+
+    async def write(self, before: KeptRun, run: WaveRun) -> KeptRun:
+        """Keep it over what was read; raises RefusedError where another engine has gone on with it since."""
+
+
+Told = Callable[[WaveRun, str], Awaitable[None]]
+"""Hears how a run stands, and in a sentence what is done or waited for."""
+
+
+async def carry_out(
+    journals: Journals,
+    run: str,
+    steps: Steps,
+    now_ms: Callable[[], int],
+    tell: Told,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> WaveRun:
+    """Go on with a run until it has ended; raises what reading and writing its journal raises."""
+    told = ""
+    while True:
+        kept = await journals.read(run)
+        move, why = decide(kept.run, now_ms(), kept.cancelled)
+        if move is NextMove.NOTHING:
+            return kept.run
+        if move is NextMove.TURN:
+            await journals.write(kept, turned(kept.run, why))
+            continue
+        waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps)
+        if waits:
+            if waits != told:
+                await tell(kept.run, waits)
+            told = waits
+            await sleep(PAUSE_S)
+
+
+async def _do(journals: Journals, kept: KeptRun, steps: Steps) -> str:
+    """Do the next step; returns why it is not done yet, empty where it is, or the run was turned back."""
+    step = kept.run.step
+    assert step is not None
+    if not kept.run.is_begun:
+        kept = await journals.write(kept, begun(kept.run))
+    try:
+        result = await steps.do(kept.run, step)
+    except NotYetError as error:
+        return error.message
+    except AnabranchError as error:
+        if kept.run.has_passed or error.retryable:
+            return f"{step.text}: {error.message}"
+        await journals.write(kept, turned(kept.run, error.message))
+        return ""
+    await journals.write(kept, finished(kept.run, result))
+    return ""
+
+
+async def _put_back(journals: Journals, kept: KeptRun, steps: Steps) -> str:
+    step = kept.run.step
+    assert step is not None
+    try:
+        await steps.put_back(kept.run, step)
+    except AnabranchError as error:
+        return f"putting back: {step.text}: {error.message}"
+    await journals.write(kept, put_back(kept.run))
+    return ""

@@ -1,0 +1,224 @@
+"""Migrations, and the journals of what is done for their waves.
+
+Invariants
+    S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.
+    S13  at most one run of a wave is open.
+    S14  a journal is written over the one that its writer has read (``revision``): of two engines one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from anabranch.errors import RefusedError
+from anabranch.store.database import Database
+from anabranch.store.tables import MIGRATION_RUNS, MIGRATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMigration:
+    """A migration as it is kept: ``document`` is the mapping of its file, ``held`` why its switches wait, or empty."""
+
+    name: str
+    revision: int
+    created: int
+    author: str
+    held: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as it is kept: ``journal`` as values, ``cancelled`` why a person wants it given up, or empty."""
+
+    id: str
+    migration: str
+    wave: str
+    is_open: bool
+    state: str
+    revision: int
+    began: int
+    author: str
+    cancelled: str
+    journal: Mapping[str, Any]
+
+
+@dataclass(eq=False)
+class MigrationExistsError(RefusedError):
+    """There is a migration of that name."""
+
+    name: str
+
+    _message = "there is a migration {name!r} already"
+    _hint = "look at it: `anabranch migrate show {name}`; give the new one another name"
+
+
+@dataclass(eq=False)
+class NoMigrationError(RefusedError):
+    """There is no migration of that name."""
+
+    name: str
+
+    _message = "there is no migration {name!r}"
+    _hint = "list them: `anabranch migrate status`"
+
+
+@dataclass(eq=False)
+class MigrationChangedError(RefusedError):
+    """Somebody has changed a migration since."""
+
+    name: str
+
+    _message = "somebody has changed migration {name!r} since it was read"
+    _hint = "look at it again: `anabranch migrate show {name}`"
+
+
+@dataclass(eq=False)
+class WaveBusyError(RefusedError):
+    """Something is under way for a wave, and until that has ended nothing else begins."""
+
+    migration: str
+    wave: str
+    run: str
+
+    _message = "run {run} of wave {wave} is under way"
+    _hint = "wait until it has ended, or give it up: `anabranch migrate cancel {migration} --wave {wave}`"
+
+
+@dataclass(eq=False)
+class RunTakenError(RefusedError):
+    """Another engine has gone on with a run since."""
+
+    run: str
+
+    _message = "another engine goes on with run {run}"
+    _hint = "look at it: `anabranch migrate status`"
+
+
+@dataclass(eq=False)
+class NoRunError(RefusedError):
+    """There is no such run."""
+
+    run: str
+
+    _message = "there is no run {run}"
+    _hint = "list them: `anabranch migrate status`"
+
+
+class StoredMigrations:
+    """The migrations of a store, with their runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- migrations ------------------------------------------------------------------------------------
+
+    def add(self, name: str, document: Mapping[str, Any], author: str, now_ms: int) -> StoredMigration:
+        """Keep a new one; raises MigrationExistsError."""
+        made = StoredMigration(name, 1, now_ms, author, "", document)
+        try:
+            with self._database.begin() as connection:
+                connection.execute(insert(MIGRATIONS).values(**_values(made)))
+        except IntegrityError as error:
+            raise MigrationExistsError(name) from error
+        return made
+
+    def change(self, name: str, revision: int, document: Mapping[str, Any], held: str) -> None:
+        """Write another file, or hold it, over that revision (S12); raises MigrationChangedError."""
+        with self._database.begin() as connection:
+            written = connection.execute(
+                update(MIGRATIONS)
+                .where(MIGRATIONS.c.name == name, MIGRATIONS.c.revision == revision)
+                .values(revision=revision + 1, document=document, held=held)
+            )
+            if written.rowcount != 1:
+                raise MigrationChangedError(name)
+
+    def get(self, name: str) -> StoredMigration:
+        """A migration; raises NoMigrationError."""
+        with self._database.read() as connection:
+            row = connection.execute(select(MIGRATIONS).where(MIGRATIONS.c.name == name)).first()
+        if row is None:
+            raise NoMigrationError(name)
+        return StoredMigration(**row._mapping)
+
+    def all(self) -> Sequence[StoredMigration]:
+        """Every one, by name."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(MIGRATIONS).order_by(MIGRATIONS.c.name))
+            return [StoredMigration(**row._mapping) for row in rows]
+
+    # -- runs ------------------------------------------------------------------------------------------
+
+    def begin(self, made: StoredRun) -> None:
+        """Keep a run that begins; raises WaveBusyError (S13)."""
+        values = {name: value for name, value in _values(made).items() if name != "is_open"}
+        try:
+            with self._database.begin() as connection:
+                connection.execute(insert(MIGRATION_RUNS).values(**values, open=_open(made)))
+        except IntegrityError:
+            asked = select(MIGRATION_RUNS.c.id).where(MIGRATION_RUNS.c.open == _open(made))
+            with self._database.begin() as connection:
+                other = connection.execute(asked).scalar()
+            if other is None:
+                raise
+            raise WaveBusyError(made.migration, made.wave, other) from None
+
+    def keep(self, run: str, revision: int, state: str, journal: Mapping[str, Any], *, is_open: bool) -> None:
+        """Write a journal over the one of that revision; raises RunTakenError (S14)."""
+        values: dict[str, Any] = {"revision": revision + 1, "state": state, "journal": journal}
+        if not is_open:
+            values["open"] = None
+        chosen = MIGRATION_RUNS.c.id == run, MIGRATION_RUNS.c.revision == revision, MIGRATION_RUNS.c.open.is_not(None)
+        with self._database.begin() as connection:
+            if connection.execute(update(MIGRATION_RUNS).where(*chosen).values(**values)).rowcount != 1:
+                raise RunTakenError(run)
+
+    def give_up(self, run: str, why: str) -> None:
+        """Have whoever goes on with a run know that a person wants it given up; one that has ended stays as it is."""
+        chosen = MIGRATION_RUNS.c.id == run, MIGRATION_RUNS.c.open.is_not(None)
+        with self._database.begin() as connection:
+            connection.execute(update(MIGRATION_RUNS).where(*chosen).values(cancelled=why))
+
+    def run(self, run: str) -> StoredRun:
+        """A run; raises NoRunError."""
+        with self._database.read() as connection:
+            row = connection.execute(select(MIGRATION_RUNS).where(MIGRATION_RUNS.c.id == run)).first()
+        if row is None:
+            raise NoRunError(run)
+        return _run(row)
+
+    def open_runs(self) -> Sequence[StoredRun]:
+        """Those that have not ended, the oldest first."""
+        asked = select(MIGRATION_RUNS).where(MIGRATION_RUNS.c.open.is_not(None))
+        with self._database.read() as connection:
+            return [
+                _run(row) for row in connection.execute(asked.order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id))
+            ]
+
+    def runs_of(self, migration: str) -> Sequence[StoredRun]:
+        """All runs of a migration, the oldest first."""
+        asked = select(MIGRATION_RUNS).where(MIGRATION_RUNS.c.migration == migration)
+        with self._database.read() as connection:
+            return [
+                _run(row) for row in connection.execute(asked.order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id))
+            ]
+
+
+def _values(made: StoredMigration | StoredRun) -> dict[str, Any]:
+    return {name: getattr(made, name) for name in made.__slots__}
+
+
+def _open(run: StoredRun) -> str | None:
+    """What is the same of two runs that must not be open at once, None of one that has ended."""
+    return f"{run.migration}/{run.wave}" if run.is_open else None
+
+
+def _run(row: Row[Any]) -> StoredRun:
+    fields = {name: getattr(row, name) for name in StoredRun.__slots__ if name != "is_open"}
+    return StoredRun(**fields, is_open=row.open is not None)

@@ -1,0 +1,104 @@
+"""Migrations and their runs on each database: one run of a wave is open, and of two writers one wins."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from anabranch.store.database import Database
+from anabranch.store.waves import (
+    MigrationChangedError,
+    MigrationExistsError,
+    NoMigrationError,
+    NoRunError,
+    RunTakenError,
+    StoredMigrations,
+    StoredRun,
+    WaveBusyError,
+)
+
+pytestmark = pytest.mark.test
+
+NOW, ONCE = 1_000_000, 8
+FILE = {"version": 1, "name": "move", "source": "old", "target": "new", "waves": []}
+
+
+def made(number: int, wave: str = "orders", migration: str = "move") -> StoredRun:
+    """A run that begins."""
+    return StoredRun(f"{number:032x}", migration, wave, True, "going on", 1, NOW + number, "mei", "", {"at": number})
+
+
+def test_a_migration_is_kept_and_changed_by_one_at_a_time(database: Database) -> None:
+    """S12: who has read an older one is refused, and what the other wrote stays."""
+    store = StoredMigrations(database)
+    with pytest.raises(NoMigrationError):
+        store.get("move")
+    first = store.add("move", FILE, "mei", NOW)
+    assert store.get("move") == first
+    with pytest.raises(MigrationExistsError):
+        store.add("move", FILE, "jo", NOW)
+    store.change("move", 1, {**FILE, "target": "newer"}, "")
+    with pytest.raises(MigrationChangedError):
+        store.change("move", 1, FILE, "wait")
+    now = store.get("move")
+    assert (now.revision, now.document["target"], now.held, now.author) == (2, "newer", "", "mei")
+    store.change("move", 2, now.document, "not before Monday")
+    assert store.get("move").held == "not before Monday"
+    store.add("another", FILE, "jo", NOW)
+    assert [one.name for one in store.all()] == ["another", "move"]
+
+
+def test_of_many_runs_of_a_wave_that_begin_at_once_one_is_open(database: Database) -> None:
+    """S13, time after time: the others are told which; another wave's, or another migration's, is free."""
+    store = StoredMigrations(database)
+    for time in range(3):
+        gate = threading.Barrier(ONCE)
+
+        def begin(at: int, time: int = time, gate: threading.Barrier = gate) -> str:
+            gate.wait(30)
+            try:
+                store.begin(made(time * ONCE + at))
+            except WaveBusyError as error:
+                return f"not beside {error.run}"
+            return f"{time * ONCE + at:032x}"
+
+        with ThreadPoolExecutor(ONCE) as pool:
+            told = list(pool.map(begin, range(ONCE)))
+        (winner,) = [one for one in told if not one.startswith("not")]
+        assert sorted(told) == sorted([winner, *[f"not beside {winner}"] * (ONCE - 1)])
+        store.keep(winner, 1, "done", {"at": 9}, is_open=False)
+    store.begin(made(100))
+    store.begin(made(101, wave="clicks"))
+    store.begin(made(102, migration="another"))
+    assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (100, 101, 102)]
+    assert len(store.runs_of("move")) == 5
+
+
+def test_of_two_engines_that_write_over_the_same_journal_one_is_refused(database: Database) -> None:
+    """S14; and what has ended is written by nobody."""
+    store = StoredMigrations(database)
+    store.begin(made(1))
+    run = made(1).id
+    store.keep(run, 1, "going on", {"at": 2}, is_open=True)
+    with pytest.raises(RunTakenError):
+        store.keep(run, 1, "being taken back", {"at": 7}, is_open=True)
+    assert (store.run(run).revision, store.run(run).journal, store.run(run).state) == (2, {"at": 2}, "going on")
+    store.keep(run, 2, "done", {"at": 3}, is_open=False)
+    with pytest.raises(RunTakenError):
+        store.keep(run, 3, "going on", {"at": 4}, is_open=True)
+    assert (store.run(run).is_open, store.run(run).state) == (False, "done")
+    with pytest.raises(NoRunError):
+        store.run("0" * 32)
+
+
+def test_a_run_is_given_up_by_a_word_that_its_engine_finds(database: Database) -> None:
+    """The journal stays its engine's; one that has ended hears nothing."""
+    store = StoredMigrations(database)
+    store.begin(made(1))
+    store.give_up(made(1).id, "not tonight")
+    assert (store.run(made(1).id).cancelled, store.run(made(1).id).revision) == ("not tonight", 1)
+    store.keep(made(1).id, 1, "taken back", {}, is_open=False)
+    store.give_up(made(1).id, "again")
+    assert store.run(made(1).id).cancelled == "not tonight"
