@@ -10,6 +10,7 @@ from typing import Any, Self
 from anabranch.kafka.simulated import ClusterPlan
 from anabranch.kafka.simulated.broker import BrokerPower, SimulatedBroker
 from anabranch.kafka.simulated.server import ServedCluster
+from anabranch.model.cluster import SaslMechanism
 from anabranch.sandbox import ClusterSpec
 from anabranch.sandbox.access import secret_variable
 
@@ -61,6 +62,7 @@ class Simulated:
             spec.version,
             overrides=spec.overrides,
             users=self._users,
+            scram=(SaslMechanism(spec.listener.value),) if spec.listener.scram else (),
             authorizer=spec.authorizer,
             seed=seed,
         )

@@ -22,18 +22,9 @@ from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
-from anabranch.kafka.simulated.access import (
-    ALL,
-    ALLOW,
-    CLUSTER,
-    CLUSTER_NAME,
-    DESCRIBE_CONFIGS,
-    LITERAL,
-    TOPIC,
-    TRANSACTIONAL_ID,
-    AclRule,
-)
+from anabranch.kafka.simulated.access import CLUSTER_NAME
 from anabranch.kafka.simulated.partition import NO_LEADER
+from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.lane import LaneState
@@ -163,11 +154,13 @@ class Life:
         users = {MOVER: "secret"} if authorizer else {}
         seed = self.world.chance.getrandbits(32)
         made = self.world.cluster(ClusterPlan(name, version, addresses, settings, users, authorizer, seed=seed))
-        for kind in (TOPIC, TRANSACTIONAL_ID):
-            made.access.rules.append(AclRule(kind, "*", LITERAL, f"User:{MOVER}", "*", ALL, ALLOW))
+        rules = [(kind, "*", AclOperation.ALL) for kind in (ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID)]
         if self.plan.may_ask:
-            asking = AclRule(CLUSTER, CLUSTER_NAME, LITERAL, f"User:{MOVER}", "*", DESCRIBE_CONFIGS, ALLOW)
-            made.access.rules.append(asking)
+            rules.append((ResourceType.CLUSTER, CLUSTER_NAME, AclOperation.DESCRIBE_CONFIGS))
+        made.access.rules += [
+            Acl(kind, resource, PatternType.LITERAL, f"User:{MOVER}", "*", operation, AclPermission.ALLOW)
+            for kind, resource, operation in rules
+        ]
         return made
 
     def context(self, name: str) -> ClusterContext:

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
-from qa.brokers import await_coordinators
+from qa.brokers import STEADY, await_coordinators
 from tests.contract.lab import EXPIRY_MS, Log
 from tests.simulated import Simulated
 
@@ -59,6 +59,17 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
             "broker.session.timeout.ms": "25000",
         },
     )
+    with running(spec, simulated=bool(simulated)) as found:
+        await_coordinators(found)
+        yield found
+
+
+@pytest.fixture(scope="session", params=("3.9.1", "4.3.1", "3.9.1-simulated", "4.3.1-simulated"))
+def guarded(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
+    """A running one-broker cluster that asks who one is, and lets alice do what rules say."""
+    version, _, simulated = request.param.partition("-")
+    name = f"guarded-{version.replace('.', '-')}"
+    spec = ClusterSpec(name, version=version, security="SCRAM-SHA-512", authorizer=True, overrides=STEADY)
     with running(spec, simulated=bool(simulated)) as found:
         await_coordinators(found)
         yield found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 from kafka.protocol.admin import (
     CreatePartitionsRequest,
@@ -15,33 +14,16 @@ from kafka.protocol.admin import (
     IncrementalAlterConfigsRequest,
 )
 
+from anabranch.kafka.acl_numbers import operations_of
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError, ConnectionLostError
+from anabranch.model.acls import AclOperation
 
 TOPIC_ALREADY_EXISTS = 36
 TOPIC_AUTHORIZATION_FAILED = 29
 _TOPIC, _BROKER = 2, 4
 _TOPIC_SET = 1  # ConfigSource.DYNAMIC_TOPIC_CONFIG
 _CHUNK = 500
-
-
-class Operation(IntEnum):
-    """ACL operations, as numbers in an authorized-operations answer (org.apache.kafka.common.acl.AclOperation)."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-    def allowed_by(self, operations: frozenset[int] | None) -> bool:
-        """Whether this operation is among those that a broker told; where it told nothing, nothing forbids it."""
-        return operations is None or int(self) in operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +34,12 @@ class Config:
     own: bool
 
 
-async def cluster_operations(cluster: Cluster) -> frozenset[int] | None:
+async def cluster_operations(cluster: Cluster) -> frozenset[AclOperation] | None:
     """The operations that we may do on the cluster; None where the broker does not tell."""
     response = await cluster.call(DescribeClusterRequest(include_cluster_authorized_operations=True), cap=0)
     cluster.check(response.error_code, "Describe", "cluster", response.error_message)
     allowed = response.authorized_operations
-    return None if allowed is None else frozenset(allowed)
+    return None if allowed is None else operations_of(allowed)
 
 
 async def topic_configs(cluster: Cluster, topics: Iterable[str]) -> dict[str, dict[str, Config]]:

@@ -16,6 +16,7 @@ from typing import Any
 from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from anabranch.errors import AnabranchError, ClusterError
+from anabranch.kafka.acl_numbers import operations_of
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import (
     AuthenticationError,
@@ -26,6 +27,7 @@ from anabranch.kafka.errors import (
     check,
 )
 from anabranch.kafka.frames import FramePool
+from anabranch.model.acls import AclOperation
 
 NO_TOPIC_ID = uuid.UUID(int=0)
 REFUSED_S = 5.0
@@ -52,7 +54,7 @@ class TopicMeta:
     internal: bool
     error: int
     partitions: dict[int, PartitionMeta]
-    operations: frozenset[int] | None
+    operations: frozenset[AclOperation] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ class Cluster:
                 bool(topic.is_internal),
                 topic.error_code,
                 partitions,
-                None if allowed is None or isinstance(allowed, int) else frozenset(allowed),
+                None if allowed is None or isinstance(allowed, int) else operations_of(allowed),
             )
         return ClusterMetadata(known.cluster_id, known.controller, dict(known.brokers), topics)
 

@@ -85,6 +85,17 @@ class ProducerEntry:
     last_timestamp: int
     transaction_start: int
 
+    @classmethod
+    def of(cls, told: Any) -> ProducerEntry:
+        """The entry of an answer of DescribeProducers."""
+        return cls(
+            told.producer_id,
+            told.producer_epoch,
+            told.last_sequence,
+            told.last_timestamp,
+            told.current_txn_start_offset,
+        )
+
 
 async def describe_producers(
     connection: Connection, topic: str, partition: int
@@ -95,16 +106,7 @@ async def describe_producers(
     )
     response = await connection.call(request)
     answer = response.topics[0].partitions[0]
-    return answer.error_code, {
-        entry.producer_id: ProducerEntry(
-            entry.producer_id,
-            entry.producer_epoch,
-            entry.last_sequence,
-            entry.last_timestamp,
-            entry.current_txn_start_offset,
-        )
-        for entry in answer.active_producers
-    }
+    return answer.error_code, {entry.producer_id: ProducerEntry.of(entry) for entry in answer.active_producers}
 
 
 async def write_marker(

@@ -12,10 +12,10 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.producer import EndTxnRequest
 
 from anabranch.kafka import admin, listoffsets
-from anabranch.kafka.admin import Operation
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.model.acls import AclOperation
 from anabranch.model.reports import ApiSupport, ClusterFacts, Permission
 
 
@@ -56,14 +56,14 @@ _NEEDED = {
     ),
 }
 _TOPIC_OPERATIONS = {
-    ClusterRole.SOURCE: (Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS),
+    ClusterRole.SOURCE: (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS),
     ClusterRole.TARGET: (
-        Operation.READ,
-        Operation.WRITE,
-        Operation.ALTER,
-        Operation.DESCRIBE,
-        Operation.DESCRIBE_CONFIGS,
-        Operation.ALTER_CONFIGS,
+        AclOperation.READ,
+        AclOperation.WRITE,
+        AclOperation.ALTER,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
     ),
 }
 _TOPIC_DENIED, _TRANSACTIONAL_ID_DENIED = 29, 53
@@ -101,10 +101,10 @@ async def _cluster_permissions(cluster: Cluster, principal: str) -> list[Permiss
         allowed = await admin.cluster_operations(cluster)
     except PermissionDeniedError:
         return [Permission("DESCRIBE", "cluster", principal, False)]
-    markers = any(one.allowed_by(allowed) for one in (Operation.ALTER, Operation.CLUSTER_ACTION))
+    markers = any(one.allowed_by(allowed) for one in (AclOperation.ALTER, AclOperation.CLUSTER_ACTION))
     return [
         Permission("ALTER", "cluster", principal, markers),
-        Permission("DESCRIBE_CONFIGS", "cluster", principal, Operation.DESCRIBE_CONFIGS.allowed_by(allowed)),
+        Permission("DESCRIBE_CONFIGS", "cluster", principal, AclOperation.DESCRIBE_CONFIGS.allowed_by(allowed)),
     ]
 
 
@@ -132,7 +132,7 @@ async def may_delete(cluster: Cluster, topics: Iterable[str]) -> list[Permission
     unmade: list[str] = []
     for name, topic in metadata.topics.items():
         if topic.error == 0:
-            granted[name] = Operation.DELETE.allowed_by(topic.operations)
+            granted[name] = AclOperation.DELETE.allowed_by(topic.operations)
         else:
             unmade.append(name)
     for at in range(0, len(unmade), _CHUNK):

@@ -70,6 +70,17 @@ async def coordinated(cluster: Cluster, producer_id: int) -> CoordinatedTransact
     return None
 
 
+async def transactional_ids(cluster: Cluster) -> dict[int, str]:
+    """The transactional ids that we may DESCRIBE, by the producer id that each has now; raises ClusterError."""
+    found: dict[int, str] = {}
+    for node in sorted((await cluster.metadata([])).brokers):
+        request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+        response = await cluster.call(request, node, cap=0)
+        cluster.check(response.error_code, "ListTransactions", "cluster")
+        found |= {listed.producer_id: listed.transactional_id for listed in response.transaction_states}
+    return found
+
+
 async def _describe(cluster: Cluster, node: int, transactional_id: str) -> CoordinatedTransaction | None:
     request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
     state: Any = (await cluster.call(request, node)).transaction_states[0]

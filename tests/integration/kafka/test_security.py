@@ -11,10 +11,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from anabranch.kafka.admin import Operation, cluster_operations, create_topic, topic_configs
+from anabranch.kafka.admin import cluster_operations, create_topic, topic_configs
 from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.errors import AuthenticationError, PermissionDeniedError, UnreachableError
 from anabranch.kafka.partitions import write_marker
+from anabranch.model.acls import AclOperation
 from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
 from qa.brokers import STEADY, await_topics
@@ -170,12 +171,12 @@ def test_a_missing_permission_names_operation_resource_and_user(cluster: Sandbox
 @pytest.mark.security(*WITH_USERS)
 def test_allowed_operations_tell_what_a_user_may_do(cluster: SandboxCluster) -> None:
     """The administrator may alter the cluster; alice may not, and may not write a marker either."""
-    assert Operation.ALTER.allowed_by(ask(context_of(cluster), cluster_operations))
+    assert AclOperation.ALTER.allowed_by(ask(context_of(cluster), cluster_operations))
 
     async def alices(client: Client) -> tuple[bool, int]:
         connection = await client.any_connection()
         return (
-            Operation.ALTER.allowed_by(await cluster_operations(client)),
+            AclOperation.ALTER.allowed_by(await cluster_operations(client)),
             await write_marker(connection, "made", 0, 1),
         )
 

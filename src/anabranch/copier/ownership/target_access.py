@@ -6,6 +6,7 @@ from anabranch.copier.target.partition import TargetPartition
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
+from anabranch.model.acls import AclOperation
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS
@@ -46,10 +47,8 @@ class TargetAccess:
         """
         if self._by_coordinator is None:
             operations = await admin.cluster_operations(self.cluster)
-            markers = admin.Operation.ALTER.allowed_by(operations) or admin.Operation.CLUSTER_ACTION.allowed_by(
-                operations
-            )
-            self._by_coordinator = not markers
+            marking = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
+            self._by_coordinator = not any(one.allowed_by(operations) for one in marking)
         return await TargetPartition.open(
             self.cluster,
             self._journal,

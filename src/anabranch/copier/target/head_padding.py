@@ -19,6 +19,7 @@ from anabranch.kafka import admin, produce
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import EARLIEST, delete_records, list_offset
+from anabranch.model.acls import AclOperation
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
@@ -43,7 +44,7 @@ async def why_not(target: Cluster, assignment: LaneAssignment, start: int) -> st
     """
     topic, partition = assignment.target.topic, assignment.target.partition
     meta = (await target.metadata([topic], operations=True)).topics[topic]
-    may_delete = admin.Operation.DELETE.allowed_by(meta.operations) is not False
+    may_delete = AclOperation.DELETE.allowed_by(meta.operations)
     configs = (await admin.topic_configs(target, [topic])).get(topic)
     policy = configs["cleanup.policy"].value if configs and "cleanup.policy" in configs else None
     _, part = await target.partition(topic, partition)  # the broker that was asked first may not know of it yet

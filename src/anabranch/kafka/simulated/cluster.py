@@ -22,6 +22,8 @@ from anabranch.kafka.simulated.settings import BROKER_DEFAULTS, TopicSettings
 from anabranch.kafka.simulated.timers import Timers
 from anabranch.kafka.simulated.transactions import TransactionCoordinator
 from anabranch.kafka.simulated.versions import VERSIONS
+from anabranch.model.cluster import SaslMechanism
+from anabranch.model.quotas import QuotaEntity
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
 
@@ -32,7 +34,8 @@ class ClusterPlan:
 
     ``users`` are names and passwords, and make the clients' listener one of SASL; with ``authorizer`` only ``admin``
     may do what no rule allows.  ``settle_s`` is how long brokers need at most to learn of a new topic, ``lag_s`` how
-    long a follower needs at most until it fetches what its leader has.
+    long a follower needs at most until it fetches what its leader has.  ``scram`` are the mechanisms for which the
+    cluster keeps credentials of its users.
     """
 
     name: str
@@ -44,6 +47,7 @@ class ClusterPlan:
     settle_s: float = 0.02
     lag_s: float = 0.004
     seed: int = 0
+    scram: Sequence[SaslMechanism] = ()
 
 
 class SimulatedCluster:
@@ -62,7 +66,8 @@ class SimulatedCluster:
         self.brokers = {
             number: SimulatedBroker(self, number, *address) for number, address in enumerate(plan.addresses, start=1)
         }
-        self.access = Authorizer(plan.users, plan.authorizer)
+        self.access = Authorizer(plan.users, plan.authorizer, plan.scram)
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.transactions = TransactionCoordinator(self)
         self.groups = GroupCoordinator(self)
         self.unanswered: list[str] = []

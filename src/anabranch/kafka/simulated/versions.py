@@ -50,7 +50,8 @@ class BrokerVersion:
 
     ``after_max_ms`` is the default of ``message.timestamp.after.max.ms``; ``epoch_rises`` says whether a partition gets
     a new leader epoch where its only replica was restarted; ``keeps_groups`` whether a group without members is still
-    there when its last commit was deleted.
+    there when its last commit was deleted.  ``newest_operation`` and ``newest_resource`` are the highest numbers of an
+    access rule's operation and resource type that it knows; ``takes_no_quota`` says whether a quota may be 0.
     """
 
     name: str
@@ -58,12 +59,24 @@ class BrokerVersion:
     after_max_ms: int = 3_600_000
     epoch_rises: bool = True
     keeps_groups: bool = True
+    newest_operation: int = 15
+    newest_resource: int = 7
+    takes_no_quota: bool = False
 
 
 _NEVER = 9_223_372_036_854_775_807
 VERSIONS: Mapping[str, BrokerVersion] = {
     "4.3.1": BrokerVersion("4.3.1", _4_3_1),
-    "4.0.0": BrokerVersion("4.0.0", _4_0_0),
-    "3.9.1": BrokerVersion("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False),
-    "2.8.2": BrokerVersion("2.8.2", _2_8_2, _NEVER, epoch_rises=False, keeps_groups=False),
+    "4.0.0": BrokerVersion("4.0.0", _4_0_0, newest_operation=14),
+    "3.9.1": BrokerVersion("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False, newest_operation=14),
+    "2.8.2": BrokerVersion(
+        "2.8.2",
+        _2_8_2,
+        _NEVER,
+        epoch_rises=False,
+        keeps_groups=False,
+        newest_operation=12,
+        newest_resource=6,
+        takes_no_quota=True,
+    ),
 }

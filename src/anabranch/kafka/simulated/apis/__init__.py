@@ -4,11 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anabranch.kafka.simulated.apis import access, admin, fetch, groups, logs, metadata, modern, produce, transactions
+from anabranch.kafka.simulated.apis import (
+    access,
+    acls,
+    admin,
+    fetch,
+    groups,
+    log_dirs,
+    logs,
+    metadata,
+    modern,
+    produce,
+    quotas,
+    transactions,
+    users,
+)
 from anabranch.kafka.simulated.broker import Api
 
 APIS: Mapping[int, Api] = {
     int(api.request.API_KEY): api
-    for module in (access, admin, fetch, groups, logs, metadata, modern, produce, transactions)
+    for module in (
+        access,
+        acls,
+        admin,
+        fetch,
+        groups,
+        log_dirs,
+        logs,
+        metadata,
+        modern,
+        produce,
+        quotas,
+        transactions,
+        users,
+    )
     for api in module.APIS
 }

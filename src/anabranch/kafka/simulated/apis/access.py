@@ -1,6 +1,6 @@
-"""Who a client is, and the rules of the authorizer: SASL PLAIN and SCRAM, ACLs.
+"""Who a client is: SASL PLAIN and SCRAM.
 
-Source: RFC 5802 for SCRAM; KIP-140 for the ACL requests.
+Source: RFC 5802 for SCRAM.
 """
 
 from __future__ import annotations
@@ -11,14 +11,6 @@ import hmac
 from collections.abc import Callable
 from typing import Any
 
-from kafka.protocol.admin import (
-    CreateAclsRequest,
-    CreateAclsResponse,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-    DescribeAclsRequest,
-    DescribeAclsResponse,
-)
 from kafka.protocol.sasl import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -26,14 +18,11 @@ from kafka.protocol.sasl import (
     SaslHandshakeResponse,
 )
 
-from anabranch.kafka.simulated.access import ALTER, CLUSTER, CLUSTER_NAME, DESCRIBE, AclRule
-from anabranch.kafka.simulated.apis.common import may
 from anabranch.kafka.simulated.broker import ClientSession, Handler
 
 MECHANISMS = {"PLAIN": "", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 UNSUPPORTED_MECHANISM, WRONG = 33, 58
 ROUNDS = 4096
-ANY, MATCH = 1, 2
 _Reply = Callable[[Any], None]
 
 
@@ -115,114 +104,7 @@ class _Scram:
         return b"v=" + base64.b64encode(server), self._name
 
 
-def create(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
-    """CreateAcls."""
-    code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
-    rows = []
-    for creation in request.creations:
-        if not code:
-            session.broker.cluster.access.rules.append(
-                AclRule(
-                    creation.resource_type,
-                    creation.resource_name,
-                    getattr(creation, "resource_pattern_type", 3) or 3,
-                    creation.principal,
-                    creation.host,
-                    creation.operation,
-                    creation.permission_type,
-                )
-            )
-        rows.append(CreateAclsResponse.AclCreationResult(error_code=code, error_message=None))
-    reply(CreateAclsResponse(throttle_time_ms=0, results=rows))
-
-
-def _fits(rule: AclRule, wanted: Any, prefix: str = "") -> bool:
-    kind = getattr(wanted, f"resource_type{prefix}")
-    name = getattr(wanted, f"resource_name{prefix}")
-    pattern = getattr(wanted, f"pattern_type{prefix}", 3)
-    principal = getattr(wanted, f"principal{prefix}")
-    host = getattr(wanted, f"host{prefix}")
-    return (
-        kind in {ANY, rule.kind}
-        and (name is None or name == rule.name or (pattern == MATCH and rule.fits(rule.kind, name)))
-        and (pattern in {ANY, MATCH, rule.pattern})
-        and principal in {None, rule.principal}
-        and host in {None, rule.host}
-        and wanted.operation in {ANY, rule.operation}
-        and wanted.permission_type in {ANY, rule.permission}
-    )
-
-
-def delete(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
-    """DeleteAcls."""
-    access = session.broker.cluster.access
-    code = may(session, ALTER, CLUSTER, CLUSTER_NAME)
-    rows = []
-    row = DeleteAclsResponse.DeleteAclsFilterResult
-    for wanted in request.filters:
-        gone = [] if code else [rule for rule in access.rules if _fits(rule, wanted, "_filter")]
-        access.rules = [rule for rule in access.rules if rule not in gone]
-        rows.append(
-            row(
-                error_code=code,
-                error_message=None,
-                matching_acls=[
-                    row.DeleteAclsMatchingAcl(
-                        error_code=0,
-                        error_message=None,
-                        resource_type=rule.kind,
-                        resource_name=rule.name,
-                        pattern_type=rule.pattern,
-                        principal=rule.principal,
-                        host=rule.host,
-                        operation=rule.operation,
-                        permission_type=rule.permission,
-                    )
-                    for rule in gone
-                ],
-            )
-        )
-    reply(DeleteAclsResponse(throttle_time_ms=0, filter_results=rows))
-
-
-def describe(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:
-    """DescribeAcls."""
-    code = may(session, DESCRIBE, CLUSTER, CLUSTER_NAME)
-    found: dict[tuple[int, str, int], list[AclRule]] = {}
-    for rule in session.broker.cluster.access.rules:
-        if not code and _fits(rule, request, "_filter"):
-            found.setdefault((rule.kind, rule.name, rule.pattern), []).append(rule)
-    row = DescribeAclsResponse.DescribeAclsResource
-    reply(
-        DescribeAclsResponse(
-            throttle_time_ms=0,
-            error_code=code,
-            error_message=None,
-            resources=[
-                row(
-                    resource_type=kind,
-                    resource_name=name,
-                    pattern_type=pattern,
-                    acls=[
-                        row.AclDescription(
-                            principal=rule.principal,
-                            host=rule.host,
-                            operation=rule.operation,
-                            permission_type=rule.permission,
-                        )
-                        for rule in rules
-                    ],
-                )
-                for (kind, name, pattern), rules in found.items()
-            ],
-        )
-    )
-
-
 APIS = (
     Handler(SaslHandshakeRequest, handshake),
     Handler(SaslAuthenticateRequest, authenticate),
-    Handler(CreateAclsRequest, create),
-    Handler(DeleteAclsRequest, delete),
-    Handler(DescribeAclsRequest, describe),
 )

@@ -25,7 +25,6 @@ from anabranch.kafka.simulated.access import (
     CLUSTER_NAME,
     CREATE,
     DELETE,
-    DESCRIBE,
     DESCRIBE_CONFIGS,
     TOPIC,
 )
@@ -278,4 +277,3 @@ APIS = (
     Handler(DescribeConfigsRequest, describe, is_repeated=True),
     Handler(IncrementalAlterConfigsRequest, alter),
 )
-assert DESCRIBE == 8

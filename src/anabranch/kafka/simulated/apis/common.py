@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.kafka.simulated.access import REFUSED, TOPIC
 from anabranch.kafka.simulated.broker import ClientSession
 from anabranch.kafka.simulated.partition import NOT_LEADER, Replica, SimulatedPartition
+from anabranch.model.acls import AclOperation, ResourceType
 
 UNKNOWN = 3
 
@@ -22,13 +23,15 @@ def encoded(response: Callable[..., Any], version: int, *said: Hashable) -> byte
     return bytes(response(*said).encode(version=version))
 
 
-def may(session: ClientSession, operation: int, kind: int, name: str) -> int:
+def may(session: ClientSession, operation: AclOperation, kind: ResourceType, name: str) -> int:
     """0 where the client may do something, else the code that says what it may not."""
-    allowed = session.broker.cluster.access.allows(session.principal, operation, kind, name)
+    allowed = session.broker.cluster.access.allows(session.principal, session.host, operation, kind, name)
     return 0 if allowed else REFUSED[kind]
 
 
-def find(session: ClientSession, operation: int, topic: str, index: int) -> tuple[int, SimulatedPartition | None]:
+def find(
+    session: ClientSession, operation: AclOperation, topic: str, index: int
+) -> tuple[int, SimulatedPartition | None]:
     """(code, partition) of a topic by its name, as far as the broker knows it and the client may."""
     code = may(session, operation, TOPIC, topic)
     if code:
@@ -41,7 +44,9 @@ def find(session: ClientSession, operation: int, topic: str, index: int) -> tupl
     return 0, found.partitions[index]
 
 
-def led(session: ClientSession, operation: int, topic: str, index: int) -> tuple[int, SimulatedPartition | None]:
+def led(
+    session: ClientSession, operation: AclOperation, topic: str, index: int
+) -> tuple[int, SimulatedPartition | None]:
     """As ``find``, with the code for a broker that does not lead the partition, as far as it knows."""
     code, partition = find(session, operation, topic, index)
     if partition is None:

@@ -48,12 +48,13 @@ from anabranch.kafka.simulated.groups import (
     Place,
     SimulatedGroup,
 )
+from anabranch.model.acls import AclOperation
 
 NOT_COORDINATOR = 16
 _Reply = Callable[[Any], None]
 
 
-def refused(session: ClientSession, operation: int, group: str) -> int:
+def refused(session: ClientSession, operation: AclOperation, group: str) -> int:
     """The code for a group that the client may not use so, or that another broker coordinates; 0 for none."""
     code = may(session, operation, GROUP, group)
     if code:

@@ -12,7 +12,7 @@ from google_crc32c import value as crc32c
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from anabranch.errors import AnabranchError
-from anabranch.kafka.simulated.access import REFUSED, TOPIC, TRANSACTIONAL_ID, WRITE
+from anabranch.kafka.simulated.access import REFUSED, TRANSACTIONAL_ID, WRITE
 from anabranch.kafka.simulated.apis.common import led, may
 from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.kafka.simulated.partition import TIMED_OUT, TOO_FEW, ReplicationWait, SimulatedPartition
@@ -289,4 +289,3 @@ def _response(
 
 
 APIS = (Handler(ProduceRequest, produce),)
-assert REFUSED[TOPIC] == 29

@@ -59,8 +59,8 @@ def producer_id(session: ClientSession, request: Any, version: int, reply: _Repl
     name = request.transactional_id
     code, number, epoch = 0, -1, -1
     if name is None:
-        allowed = cluster.access.allows(session.principal, IDEMPOTENT_WRITE, CLUSTER, CLUSTER_NAME)
-        if not allowed and not cluster.access.anywhere(session.principal, WRITE, TOPIC):
+        allowed = cluster.access.allows(session.principal, session.host, IDEMPOTENT_WRITE, CLUSTER, CLUSTER_NAME)
+        if not allowed and not cluster.access.anywhere(session.principal, session.host, WRITE, TOPIC):
             code = REFUSED[CLUSTER]
         else:
             number, epoch = cluster.transactions.new_producer_id(), 0
@@ -170,7 +170,7 @@ def markers(session: ClientSession, request: Any, version: int, reply: _Reply) -
     """WriteTxnMarkers: what coordinators send to leaders, and who may act as one."""
     cluster = session.broker.cluster
     allowed = any(
-        cluster.access.allows(session.principal, operation, CLUSTER, CLUSTER_NAME)
+        cluster.access.allows(session.principal, session.host, operation, CLUSTER, CLUSTER_NAME)
         for operation in (ALTER, CLUSTER_ACTION)
     )
     codes: dict[tuple[int, str, int], int] = {}
