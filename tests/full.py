@@ -38,7 +38,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "links": ("tests/integration/links",),
     "checkpoints": ("tests/integration/checkpoints",),
     "verify": ("tests/integration/verify",),
-    "rebuild": ("tests/integration/rebuild",),
+    "rebuild": ("tests/integration/rebuild", "tests/integration/migrations"),
     "spark": ("tests/integration/spark",),
     "routes": ("tests/integration/sdk",),
     "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),

@@ -14,6 +14,7 @@ from anabranch.cli import checkpoints as checkpoint
 from anabranch.cli import completing, groups, mirrormaker, offsets, sandbox, verify
 from anabranch.cli import contexts as context
 from anabranch.cli import links as link
+from anabranch.cli import migrations as migrate
 from anabranch.cli import routes as route
 from anabranch.cli.accounts import accounts, tokens
 from anabranch.cli.hints import typed_target
@@ -36,6 +37,7 @@ app.add_typer(mirrormaker.app, name="mm2")
 app.add_typer(offsets.app, name="offsets")
 app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(verify.app, name="verify")
+app.add_typer(migrate.app, name="migrate")
 app.command("serve")(serve)
 app.add_typer(route.app, name="route")
 app.add_typer(accounts, name="account")

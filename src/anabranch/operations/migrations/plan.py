@@ -1,0 +1,187 @@
+"""The plan of a migration: each step as data, every reason at once, about how long it takes.
+
+It changes nothing.  What both clusters hold is looked at once for all waves; each wave's link is probed as
+``link create`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from anabranch.config.migration_file import migration_fields
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration import check
+from anabranch.migration.estimate import Estimate, estimate
+from anabranch.migration.inventory import Inventory
+from anabranch.migration.links import forward_spec
+from anabranch.migration.preflight import preflight
+from anabranch.migration.spec import Migration, Wave, WaveOrder
+from anabranch.migration.steps import MigrationStep, Part, parts, start_steps, switch_steps
+from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reports import TopicPlan
+from anabranch.operations.links import create
+from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
+from anabranch.operations.migrations.inventory import take_inventory
+
+
+@dataclass(eq=False)
+class InvalidMigrationError(RefusedError):
+    """A migration that contradicts itself; ``reasons`` are all of its faults."""
+
+    name: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def message(self) -> str:
+        return f"migration {self.name!r} cannot be: {'; '.join(reason.what for reason in self.reasons)}"
+
+    @property
+    def hint(self) -> str:
+        return self.reasons[0].fix
+
+
+@dataclass(eq=False)
+class MigrationRefusedError(RefusedError):
+    """What was found on the clusters forbids to start a migration; its plan says what."""
+
+    name: str
+    plan: str
+    errors: int
+
+    @property
+    def message(self) -> str:
+        found = "1 error was found" if self.errors == 1 else f"{self.errors:,} errors were found"
+        return f"migration {self.name!r} cannot be started: {found}"
+
+    _hint = "fix the reported errors, then plan again"
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlan:
+    """A switch: who is switched, and its steps."""
+
+    part: Part
+    steps: tuple[MigrationStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WavePlan:
+    """What is done for a wave; ``topics`` are as its link would copy them."""
+
+    name: str
+    order: WaveOrder
+    topics: tuple[TopicPlan, ...]
+    groups: tuple[str, ...]
+    start: tuple[MigrationStep, ...]
+    switches: tuple[PartPlan, ...]
+    estimate: Estimate
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """All of it; ``reasons`` are those of the whole.
+
+    The hash covers the file, the clusters, the topics with their partitions, and the kinds of the groups: not what
+    moves by itself, such as sizes, offsets and members.
+    """
+
+    name: str
+    source: str
+    source_id: str
+    target: str
+    target_id: str
+    waves: tuple[WavePlan, ...]
+    reasons: tuple[Reason, ...]
+    hash: str
+    migration: Migration = field(metadata=REQUEST)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing forbids to start it."""
+        return not self.errors
+
+    @property
+    def errors(self) -> tuple[Reason, ...]:
+        """What forbids it."""
+        return check.errors((*self.reasons, *(reason for wave in self.waves for reason in wave.reasons)))
+
+
+async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_s: float) -> MigrationPlan:
+    """Look at both clusters; every reason against the migration is in the plan.
+
+    Raises InvalidMigrationError, ClusterError, InvalidFieldError.
+    """
+    found = check.check(migration)
+    if faults := check.errors(found):
+        raise InvalidMigrationError(migration.name, faults)
+    here, there = await asyncio.gather(take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0))
+    estimates = {wave.name: _estimate(migration, wave, here) for wave in migration.waves}
+    reasons = preflight(migration, here, there, estimates)
+    waves = [
+        await _wave(source, target, migration, wave, here, there, estimates[wave.name], reasons[wave.name])
+        for wave in migration.waves
+    ]
+    return MigrationPlan(
+        migration.name,
+        migration.source,
+        here.cluster_id,
+        migration.target,
+        there.cluster_id,
+        tuple(waves),
+        (*found, *reasons[""]),
+        _hash(migration, here, there, waves),
+        migration,
+    )
+
+
+def check_allowed(planned: MigrationPlan) -> None:
+    """Raise MigrationRefusedError where something forbids to start it."""
+    if not planned.ok:
+        raise MigrationRefusedError(planned.name, planned.hash, len(planned.errors))
+
+
+def _estimate(migration: Migration, wave: Wave, seen: Inventory) -> Estimate:
+    topics = [seen.topics[topic] for topic in wave.topics if topic in seen.topics]
+    return estimate(topics, migration.limits.source_rate)
+
+
+async def _wave(
+    source: Cluster,
+    target: Cluster,
+    migration: Migration,
+    wave: Wave,
+    here: Inventory,
+    there: Inventory,
+    expected: Estimate,
+    reasons: Iterable[Reason],
+) -> WavePlan:
+    spec = forward_spec(migration, wave, here.cluster_id, there.cluster_id)
+    topics: tuple[TopicPlan, ...] = ()
+    try:
+        probed = await create.plan(source, target, spec)
+        topics, found = probed.topics, probed.findings
+    except (LinkExistsError, LinkBeingDeletedError) as error:
+        found = (Reason.found(Severity.ERROR, error.message, error.hint),)
+    return WavePlan(
+        wave.name,
+        wave.order,
+        topics,
+        wave.groups,
+        start_steps(migration, wave),
+        tuple(PartPlan(part, switch_steps(migration, wave, part)) for part in parts(wave)),
+        expected,
+        (*reasons, *found),
+    )
+
+
+def _hash(migration: Migration, here: Inventory, there: Inventory, waves: Iterable[WavePlan]) -> str:
+    groups: Mapping[str, str] = {
+        name: here.groups[name].kind.value for wave in migration.waves for name in wave.groups if name in here.groups
+    }
+    topics = [[topic.source, topic.target, topic.partitions, topic.exists] for wave in waves for topic in wave.topics]
+    return plan_hash(migration_fields(migration), here.cluster_id, there.cluster_id, topics, groups)

@@ -1,0 +1,139 @@
+"""Discovering and planning a migration on simulated clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from anabranch.config.migration_file import migration_fields, migration_of
+from anabranch.kafka.admin import create_topic, grow_topic
+from anabranch.kafka.settling import until_led
+from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
+from anabranch.model.groups import Commit, GroupKind, GroupState
+from anabranch.model.reasons import Severity
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.migrations.discover import Discovered, discover
+from anabranch.operations.migrations.plan import (
+    InvalidMigrationError,
+    MigrationPlan,
+    MigrationRefusedError,
+    check_allowed,
+    plan,
+)
+from qa.blocking import between
+from tests.unit.link_lab import OTHER, SOURCE_END, A, B, Lab, lab
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def both() -> Iterator[Lab]:
+    """Two clusters; on the source a group that reads orders, and topic private."""
+    with lab() as made:
+        made.commit(made.source, "shop", {A: Commit(10), B: Commit(20)})
+        yield made
+
+
+def discovered(both: Lab, watch_s: float = 0.0) -> Discovered:
+    """What is suggested."""
+    return between(both.source, both.target, lambda here, there: discover(here, there, "move", watch_s=watch_s))
+
+
+def planned(both: Lab, migration: Migration) -> MigrationPlan:
+    """The plan of a migration."""
+    return between(both.source, both.target, lambda here, there: plan(here, there, migration, watch_s=0.0))
+
+
+def test_what_the_source_holds_becomes_a_migration(both: Lab) -> None:
+    """Topics with sizes and batches, groups with what they read, and a wave of each that belongs together."""
+    found = discovered(both)
+    seen = found.source
+    orders = seen.topics["orders"]
+    assert (orders.partitions, orders.records, orders.per_second) == (3, 3 * SOURCE_END, None)
+    assert orders.size is not None and orders.size > 0
+    assert (orders.sample.batches, orders.sample.records, orders.sample.plain) == (3, 3 * SOURCE_END, 3)
+    shop = seen.groups["shop"]
+    assert (shop.kind, shop.state, shop.topics) == (GroupKind.SIMPLE, GroupState.EMPTY, ("orders",))
+    assert shop.lag == 2 * SOURCE_END - 30
+    assert [(wave.topics, wave.groups) for wave in found.migration.waves] == [
+        (("orders",), ("shop",)),
+        (("private",), ()),
+    ]
+    assert seen.unavailable == ()
+    assert migration_of(migration_fields(found.migration), "x") == found.migration
+
+
+def test_logs_are_watched_for_how_fast_they_grow(both: Lab) -> None:
+    """Where nobody writes: not at all, which is another answer than not known."""
+    assert {topic.per_second for topic in discovered(both, 0.2).source.topics.values()} == {0.0}
+
+
+def test_a_plan_has_every_step_and_every_reason(both: Lab) -> None:
+    """Its hash stays while only offsets move, and changes with what is planned."""
+    migration = discovered(both).migration
+    found = planned(both, migration)
+    orders, private = found.waves
+    assert found.ok, found.errors
+    check_allowed(found)
+    assert [topic.source for topic in orders.topics] == ["orders"]
+    assert {step.subject for step in orders.start} == {"move-orders"}
+    assert "point of no return" in {step.kind.value for step in orders.switches[0].steps}
+    warnings = [reason.what for reason in private.reasons if reason.severity is Severity.WARNING]
+    assert "wave private has neither groups nor jobs: whoever reads its topics is not moved" in [
+        reason.what for reason in found.reasons
+    ]
+    assert any("batches of producers without an id" in one for one in warnings)
+    both.commit(both.source, "shop", {A: Commit(11)})
+    assert planned(both, migration).hash == found.hash
+    slower = replace(migration, limits=Limits(source_rate=1_000_000))
+    assert planned(both, slower).hash != found.hash
+
+
+def test_another_topic_or_partition_is_another_plan(both: Lab) -> None:
+    """What would be copied is part of what was seen."""
+    migration = discovered(both).migration
+    before = planned(both, migration).hash
+    both.on(both.source, lambda cluster: grow_topic(cluster, OTHER.topic, 2))
+    assert planned(both, migration).hash != before
+
+
+def test_a_migration_that_contradicts_itself_is_refused_with_all_faults(both: Lab) -> None:
+    """Before any cluster is looked at."""
+    wave = Wave("a", ("orders",), fences=())
+    with pytest.raises(InvalidMigrationError) as error:
+        planned(both, Migration("move", "old", "new", (wave, replace(wave, name="b"))))
+    assert len(error.value.reasons) == 3
+    assert "topic orders belongs to waves a, b" in error.value.message
+
+
+def test_what_forbids_a_migration_is_told_in_the_plan(both: Lab) -> None:
+    """A group that is forgotten, and one that is not there; the plan itself is made all the same."""
+    wave = Wave("orders", ("orders", "gone"), ("nobody",), fences=(FenceKind.OBSERVE,))
+    found = planned(both, Migration("move", "old", "new", (wave,)))
+    told = [reason.what for reason in found.errors]
+    assert told[:2] == ["there is no topic gone on old", "there is no group nobody on old"]
+    with pytest.raises(MigrationRefusedError) as error:
+        check_allowed(found)
+    assert (error.value.errors, error.value.plan) == (len(told), found.hash)
+
+
+def test_a_link_that_has_the_name_of_a_waves_is_told(both: Lab) -> None:
+    """`old-new` is the link of the lab."""
+    found = planned(both, Migration("old", "old", "new", (Wave("new", (OTHER.topic,)),)))
+    assert [reason.what for reason in found.errors] == ["link 'old-new' exists already"]
+
+
+def test_compaction_is_seen_in_the_topics_own_configs(both: Lab) -> None:
+    """Not in a cluster's default."""
+
+    async def make(cluster: Any) -> None:
+        await create_topic(cluster, "stock", 1, 1, {"cleanup.policy": "compact"})
+        await until_led(cluster, ["stock"])
+
+    both.on(both.source, make)
+    stock = discovered(both).source.topics["stock"]
+    assert (stock.is_compacted, stock.records, stock.sample.batches) == (True, 0, 0)
+    assert TopicPartition("stock", 0).topic in discovered(both).migration.waves[-1].topics
