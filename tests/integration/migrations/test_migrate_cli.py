@@ -34,7 +34,7 @@ def clusters() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
 
 
 def fill(old: SandboxCluster) -> None:
-    """Orders that a group reads and a transaction writes with payments, clicks without producer ids, a compacted log."""
+    """Orders that a group reads and a transaction writes, clicks without producer ids, a compacted log."""
     config = old.client_config()
     topics = [NewTopic("shop.orders", 3), NewTopic("shop.payments", 2), NewTopic("clicks", 2)]
     make_topics(config, [*topics, NewTopic("stock", 1, config={"cleanup.policy": "compact"})])
