@@ -92,6 +92,11 @@ class LinkShape(FileShape):
     lease_seconds: int = Field(default=300, ge=1, le=3600, description="How long workers keep their lanes.")
     groups: GroupsShape | None = Field(default=None, description="Consumer groups to keep in sync; default none.")
     shared_topics: bool = Field(default=False, description="Copy also into target topics that another link fills.")
+    back_of: str | None = Field(
+        default=None,
+        description="A paused link from the target into the source, whose way back this one is: it goes on where that "
+        "one's copies end, and has its offset map the other way round. Topics and names are that link's.",
+    )
 
 
 def load(path: Path) -> LinkSpec:
@@ -122,6 +127,7 @@ def spec_of(shape: LinkShape, place: str) -> LinkSpec:
             lease_seconds=shape.lease_seconds,
             groups=None if shape.groups is None else groups_of(shape.groups),
             shared_topics=shape.shared_topics,
+            back_of=shape.back_of,
         )
         filters.load(spec.filter)
         naming.load(spec.naming, shape.source)

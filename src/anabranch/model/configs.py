@@ -80,6 +80,12 @@ def held_configs(wanted: Mapping[str, str]) -> dict[str, str]:
     return {**wanted, **HELD_OPEN}
 
 
+def unheld_configs(explicit: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
+    """What a topic would have set if no link held it open: ``wanted`` is what the link that fills it holds back."""
+    own = {name: value for name, value in explicit.items() if name not in HELD_OPEN}
+    return {**own, **{name: value for name, value in wanted.items() if name in HELD_OPEN}}
+
+
 def restored_configs(wanted: Mapping[str, str]) -> dict[str, str | None]:
     """What completion sets for the held names: the wanted value, or None to delete the topic's override."""
     return {name: wanted.get(name) for name in HELD_OPEN}

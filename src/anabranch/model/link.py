@@ -78,6 +78,8 @@ class LinkSpec:
     when it is created.
     ``replication_factor`` None takes the target brokers' default.  ``lease_seconds`` is the length of a
     micro-batch, after which lanes are planned again.  ``shared_topics`` allows target topics that another link fills.
+    ``back_of`` is the id of a link in the other direction whose way back this is: topics that one fills are copied, and
+    its offset map, the other way round, is the beginning of this one's.
     """
 
     id: str
@@ -93,6 +95,7 @@ class LinkSpec:
     lease_seconds: int = 300
     groups: GroupRules | None = None
     shared_topics: bool = False
+    back_of: str | None = None
 
     def __post_init__(self) -> None:
         where = f"link {self.id!r}"
@@ -100,6 +103,8 @@ class LinkSpec:
             raise InvalidFieldError(
                 where, "id", "not a legal link id", "use lower case letters, digits, - and _, at most 63"
             )
+        if self.back_of is not None and not _LINK_ID.fullmatch(self.back_of):
+            raise InvalidFieldError(where, "back_of", f"{self.back_of!r} is no link's id", "anabranch link list")
         if self.replication_factor is not None and not 1 <= self.replication_factor <= 32767:
             raise InvalidFieldError(where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767")
         if self.rate_limit is not None and self.rate_limit < 1:

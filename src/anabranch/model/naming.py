@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.plugins import PluginSpec, build
@@ -92,7 +92,35 @@ class TemplateNaming:
         return topic[len(self._before) : end] or None if end > len(self._before) else None
 
 
-BUILTIN = {"identity": IdentityNaming, "prefix": PrefixNaming, "template": TemplateNaming}
+class OriginalNaming:
+    """The way back of another policy: what that one makes of names of ``of_source`` has its original name again.
+
+    Topics that the other policy cannot have made keep their names.
+    """
+
+    __slots__ = ("_of",)
+
+    def __init__(self, source: str, of_source: str, of: str, **options: Any) -> None:
+        """Take and ignore the source's own alias."""
+        del source
+        self._of = load(PluginSpec(of, options), of_source)
+
+    def renamed(self, topic: str) -> str:
+        """What the other policy made this name of."""
+        original = self._of.original(topic)
+        return topic if original is None else original
+
+    def original(self, topic: str) -> str | None:
+        """What the other policy makes of it."""
+        return self._of.renamed(topic)
+
+
+BUILTIN = {
+    "identity": IdentityNaming,
+    "prefix": PrefixNaming,
+    "template": TemplateNaming,
+    "original": OriginalNaming,
+}
 
 
 @dataclass(eq=False)

@@ -3,6 +3,7 @@
 Two links in opposite directions are fine: a topic that a link fills is known by its topic id
 (``MirroredTopic``) and the opposite link leaves it out.  A topic is there before that is stored, and two topics of
 one name may have been made by people: what an opposite link would fill by its filter and its names is left out, too.
+A link that is the way back of another one (``back_of``) copies what that one has filled, which is paused.
 What another tool copies the other way is known by its name alone.
 Over three clusters nobody sees all of the topics, so a link whose target's records would come back to it through
 another cluster is refused as a whole.
@@ -63,10 +64,10 @@ def check_ring(link: str, source: str, target: str, into_source: Iterable[LinkRe
 
 
 def mirrored_by_opposite(
-    target: str, into_source: Iterable[LinkRecord], topics: Iterable[MirroredTopic]
+    target: str, into_source: Iterable[LinkRecord], topics: Iterable[MirroredTopic], back_of: str | None = None
 ) -> frozenset[TopicId]:
-    """Ids of the source's topics that a link from ``target`` fills: copying them back would loop."""
-    opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target}
+    """Ids of the source's topics that a link from ``target`` fills, but for ``back_of``: a copy back would loop."""
+    opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target} - {back_of}
     return frozenset(t.target_id for t in topics if t.link in opposite)
 
 
@@ -94,7 +95,7 @@ def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Rea
 
 
 def claimed_by_opposite(
-    target: str, into_source: Iterable[LinkRecord], own_topics: Iterable[str]
+    target: str, into_source: Iterable[LinkRecord], own_topics: Iterable[str], back_of: str | None = None
 ) -> dict[str, tuple[str, str]]:
     """Names of the source's topics that links from ``target`` fill or would fill: of which link, from which topic.
 
@@ -106,7 +107,7 @@ def claimed_by_opposite(
     claimed: dict[str, tuple[str, str]] = {}
     for record in into_source:
         spec = record.wanted.spec
-        if spec.source.cluster_id != target:
+        if spec.source.cluster_id != target or spec.id == back_of:
             continue
         try:
             naming, selected = load_naming(spec.naming, spec.source.context), select(load_filter(spec.filter), names)

@@ -214,6 +214,12 @@ class OffsetMap:
             result.source_end = self.source_start if cut is None else cut.source_end
         return result
 
+    def inverse(self) -> OffsetMap:
+        """Return the map of the way back: what were targets are sources."""
+        sources, targets, lengths = self.columns()
+        result = OffsetMap.of_columns((self.target_start, self.source_start), targets, sources, lengths)
+        return result.advance(self.target_end, self.source_end)
+
     @property
     def last(self) -> MappedRange | None:
         """The newest run, None in an empty map."""

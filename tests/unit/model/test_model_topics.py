@@ -152,7 +152,7 @@ def test_unknown_kinds_and_options_are_refused() -> None:
     """A kind that no package registers, and an option that a kind does not take, are named."""
     with pytest.raises(UnknownPluginError, match="'hash'") as caught:
         naming.load(PluginSpec("hash"), "old")
-    assert "identity, prefix, template" in caught.value.hint
+    assert "identity, original, prefix, template" in caught.value.hint
     with pytest.raises(InvalidFieldError, match="separator"):
         naming.load(PluginSpec("identity", {"separator": "-"}), "old")
 

@@ -143,3 +143,14 @@ def test_a_hundred_thousand_runs_take_no_more_than_their_numbers() -> None:
     assert sum(column.itemsize * len(column) for column in ranges.columns()) == 2_400_000
     assert ranges.find_source(3 * 77_777 + 1) == 77_777
     assert ranges.find_target(2 * 77_777 - 1) == 77_776
+
+
+@given(offset_maps())
+def test_the_way_back_of_a_map_holds_the_same_records(ranges: OffsetMap) -> None:
+    """Each the other way round, with ends and starts; and the way back of that is the map itself."""
+    back = ranges.inverse()
+    assert back.is_sound()
+    assert pairs(back) == {target: source for source, target in pairs(ranges).items()}
+    assert (back.source_start, back.source_end) == (ranges.target_start, ranges.target_end)
+    assert (back.target_start, back.target_end) == (ranges.source_start, ranges.source_end)
+    assert back.inverse() == ranges

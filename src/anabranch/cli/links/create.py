@@ -62,6 +62,13 @@ def create(
     shared_topics: Annotated[
         bool, typer.Option("--shared-topics", help="Copy also into target topics that another link fills.")
     ] = False,
+    back_of: Annotated[
+        str | None,
+        typer.Option(
+            help="A paused link from the target into the source: go on where its copies end, with its map.",
+            show_default=False,
+        ),
+    ] = None,
     adopt: Annotated[
         Path | None,
         typer.Option(help="Maps of `offsets rebuild`: go on where another tool's copies end.", show_default=False),
@@ -94,6 +101,7 @@ def create(
         "lease_seconds": lease_seconds,
         "groups": followed(sync_groups, sync_interval, checkpoints),
         "shared_topics": shared_topics or None,
+        "back_of": back_of,
     }
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if file is not None:

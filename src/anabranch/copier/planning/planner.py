@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from_the_start, weigh
 from anabranch.copier.planning.lease import PlanBasis
-from anabranch.copier.planning.pairs import named, not_home, pairs_of, unclaimed
+from anabranch.copier.planning.pairs import TopicPair, named, not_home, pairs_of, unclaimed
 from anabranch.copier.planning.remembered_topics import RememberedTopics
 from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
 from anabranch.errors import AnabranchError, ClusterError
@@ -23,6 +23,7 @@ from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import passing
 from anabranch.kafka.safety import Safety, target_topics
 from anabranch.kafka.same_cluster import check_cluster
+from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
@@ -133,9 +134,10 @@ class Planner:
                 provided = before  # no broker answers for it: it goes on as it was
             else:
                 read = self._explicit(pair.source.name, explicit, findings)
+                own = self._unheld(spec, pair, own_configs(read))
                 try:
                     made = await self._topics.provide(
-                        spec, pair, own_configs(read), target, known.get(pair.target), configured.get(pair.target)
+                        spec, pair, own, target, known.get(pair.target), configured.get(pair.target)
                     )
                 except AnabranchError as error:
                     findings.append(
@@ -251,6 +253,14 @@ class Planner:
             )
         return read.get(topic, {})
 
+    def _unheld(self, spec: LinkSpec, pair: TopicPair, own: Mapping[str, str]) -> Mapping[str, str]:
+        """The configs of a topic as they are meant, also where the link whose way back this is holds it open."""
+        if spec.back_of is None or self._upstream is None:
+            return own
+        filled = {topic.target_id: topic for topic in self._upstream.topics_of(spec.back_of)}
+        topic = filled.get(TopicId(pair.source.id))
+        return own if topic is None else rules.unheld_configs(own, topic.configs)
+
     # -- what is to be copied --------------------------------------------------------------------------
 
     async def _check_provenance(self, record: LinkRecord, source: ClusterMetadata) -> frozenset[TopicId]:
@@ -266,7 +276,8 @@ class Planner:
         now = origins(spec.source.cluster_id, into_source)
         if now != record.origins:
             await self._store(lambda latest: replace(latest, origins=now))
-        return mirrored_by_opposite(spec.target.cluster_id, into_source, self._upstream.mirrored.values())
+        mirrored = self._upstream.mirrored.values()
+        return mirrored_by_opposite(spec.target.cluster_id, into_source, mirrored, spec.back_of)
 
     # -- what the target must have ---------------------------------------------------------------------
 

@@ -37,8 +37,12 @@ async def check(
     there: ClusterMetadata,
     topics: Sequence[TopicPlan],
     maps: Sequence[StoredMap],
+    back_of: str | None = None,
 ) -> list[Reason]:
-    """What forbids to adopt these maps, and what is adopted; raises ClusterError."""
+    """What forbids to adopt these maps, and what is adopted; raises ClusterError.
+
+    With ``back_of`` they are those of the link whose way back it is.
+    """
     by_topic: dict[str, dict[int, StoredMap]] = defaultdict(dict)
     for one in maps:
         by_topic[one.source.topic][one.source.partition] = one
@@ -61,7 +65,7 @@ async def check(
         if mine and not topic.exists:
             findings.append(_error(f"topic {topic.target}, the copy of {topic.source}, is not there", _NAMING))
         elif topic.exists:
-            findings += _topic(topic, mine, here, there, logs)
+            findings += _topic(topic, mine, here, there, logs, back_of)
     return findings
 
 
@@ -74,6 +78,7 @@ def _topic(
     here: ClusterMetadata,
     there: ClusterMetadata,
     logs: Mapping[TopicPartition, tuple[int, int]],
+    back_of: str | None,
 ) -> Iterator[Reason]:
     records = repeats = 0
     for number in sorted(here.topics[topic.source].partitions):
@@ -84,7 +89,9 @@ def _topic(
             if end > start:
                 yield _error(
                     f"partition {where} holds {end - start:,} records that no map tells of",
-                    "add the topic to the maps, or exclude it: the link would append a copy of all of it",
+                    "add the topic to the maps, or exclude it: the link would append a copy of all of it"
+                    if back_of is None
+                    else _caught_up(back_of),
                 )
             continue
         if one.target != where:
@@ -96,7 +103,7 @@ def _topic(
         if one.target_id is not None and one.target_id.uuid != there.topics[topic.target].id:
             yield _error(f"topic {topic.target} was made again since its map was", _REBUILD)
             return
-        yield from _lane(one, end)
+        yield from _lane(one, end, back_of)
         records += one.ranges.records
         repeats += one.ranges.target_end - one.ranges.target_start - one.ranges.records
     if maps:
@@ -107,7 +114,12 @@ def _topic(
         )
 
 
-def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
+def _lane(one: StoredMap, end: int, back_of: str | None) -> Iterator[Reason]:
+    if back_of is not None:
+        if end != one.ranges.target_end:
+            what = f"link {back_of} has copied {one.target} up to {one.ranges.target_end:,}, and it ends at {end:,}"
+            yield _error(what, _caught_up(back_of))
+        return
     if end != one.ranges.target_end:
         yield _error(
             f"partition {one.target} ends at {end:,}, its map at {one.ranges.target_end:,}: somebody still writes "
@@ -134,7 +146,7 @@ def _lane(one: StoredMap, end: int) -> Iterator[Reason]:
         )
 
 
-async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
+async def apply(target: Cluster, link: str, maps: Sequence[StoredMap], back_of: str | None = None) -> None:
     """File the histories and the claims of a link that is not stored yet; raises ClusterError.
 
     What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.
@@ -145,7 +157,7 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
     await ranges.forget(link)
     keys = {LaneKey(link, one.lane.topic_id, one.source.partition): one for one in maps}
     await journal.forget({str(key): ids for key in keys if (ids := claims.producer_ids(str(key)))})
-    begun = {key: one for key, one in keys.items() if one.ranges.last is not None}
+    begun = {key: one for key, one in keys.items() if one.ranges.last is not None or back_of is not None}
     await ranges.file(
         {
             (key, at // SEGMENT_RANGES): tuple(history[at : at + SEGMENT_RANGES])
@@ -169,6 +181,10 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap]) -> None:
         )
         if await journal.append(claim) is None:
             raise ControlLostError
+
+
+def _caught_up(link: str) -> str:
+    return f"have it copy what is left: link resume {link}; link wait {link} --caught-up; link pause {link}"
 
 
 def _history(one: StoredMap) -> list[MappedRange]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from anabranch.config.maps_file import StoredMap
-from anabranch.errors import RefusedError
+from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.model.clock import now_ms
@@ -20,6 +20,7 @@ from anabranch.model.topics import TopicId
 from anabranch.operations.links import adopting, explicit_offsets, probing
 from anabranch.operations.links.forecasting import forecast
 from anabranch.operations.links.permissions import probe_permissions
+from anabranch.operations.links.returning import way_back
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.specs import spec_fields
 from anabranch.state.topics.control import Links, OvertakenError, ensure_topics
@@ -102,6 +103,10 @@ async def plan(source: Cluster, target: Cluster, spec: LinkSpec, adopt: Sequence
     ``adopt``: maps of what another tool has copied so far; the link goes on there.
     Raises LinkExistsError, LinkBeingDeletedError, SameClusterError, AnabranchError.
     """
+    if adopt and spec.back_of is not None:
+        raise InvalidFieldError(
+            "link", "back_of", "maps to adopt are given too", "a way back brings its own: leave one"
+        )
     found, _ = await _probe(source, target, spec, adopt)
     return found
 
@@ -120,7 +125,7 @@ async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> Cr
     await links.sync()
     _check_new(links, now.spec.id)
     if now.adopt:
-        await adopting.apply(target, now.spec.id, now.adopt)
+        await adopting.apply(target, now.spec.id, now.adopt, now.spec.back_of)
     record = LinkRecord(
         WantedState(now.spec), origins(now.source.cluster_id, upstream), now_ms(), await topic_ids(target)
     )
@@ -150,6 +155,9 @@ async def _probe(
         raise SameClusterError(spec.id, here.cluster_id)
     stored, into_source = await probing.stored_links(target, there), await probing.stored_links(source, here)
     _check_new(stored, spec.id)
+    notes: list[Reason] = []
+    if spec.back_of is not None:
+        spec, adopt, notes = await way_back(source, spec, here, there)
     left_out = probing.filled_by_opposite(spec, here, there, into_source, stored)
     report = await _report(source, target, here, there, spec, adopt, left_out)
     findings = [*report.findings, *probing.second_links(stored, report.spec, here, there, report.topics)]
@@ -157,7 +165,7 @@ async def _probe(
     if control_topics.LINKS not in here.topics:
         findings += await blind_to_loops(source)
     check_ring(spec.id, here.cluster_id, there.cluster_id, upstream)
-    report = replace(report, findings=tuple(findings))
+    report = replace(report, findings=(*notes, *findings))
     values = {one.name: getattr(report, one.name) for one in fields(report)}
     rests_on = _hash(spec, asked, report.topics, adopt)
     return CreateLinkPlan(**values, hash=rests_on, asked=asked, adopt=tuple(adopt)), upstream
@@ -196,7 +204,7 @@ async def _report(
     findings += await look_after(target)
     findings += await probing.settings(target, spec, there, topics)
     if adopt:
-        findings += await adopting.check(target, here, there, topics, adopt)
+        findings += await adopting.check(target, here, there, topics, adopt, spec.back_of)
     return ProbeReport(spec, source_facts, target_facts, topics, tuple(findings))
 
 

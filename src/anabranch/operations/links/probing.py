@@ -83,10 +83,10 @@ def filled_by_opposite(
 ) -> dict[str, Reason]:
     """The source's topics that a link from the target fills, or would fill, each with what its plans will say of it."""
     upstream = list(into_source.links.values())
-    looping = mirrored_by_opposite(spec.target.cluster_id, upstream, into_source.mirrored.values())
+    looping = mirrored_by_opposite(spec.target.cluster_id, upstream, into_source.mirrored.values(), spec.back_of)
     copies = mirrored_by_opposite(spec.source.cluster_id, into_target.links.values(), into_target.mirrored.values())
     own = [topic.name for topic in target.topics.values() if not topic.internal and TopicId(topic.id) not in copies]
-    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own)
+    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own, spec.back_of)
     found = {name: claimed_finding(name, *claim) for name, claim in claimed.items() if name in source.topics}
     return found | {
         topic.name: looping_finding(topic.name) for topic in source.topics.values() if TopicId(topic.id) in looping

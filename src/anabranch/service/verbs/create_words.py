@@ -51,6 +51,7 @@ def _flags(link: LinkShape) -> Options | None:
         ("--lease-seconds", None if link.lease_seconds == usual else link.lease_seconds),
         *groups,
         ("--shared-topics", link.shared_topics),
+        ("--back-of", link.back_of),
     ]
 
 

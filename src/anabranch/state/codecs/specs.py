@@ -36,6 +36,8 @@ def spec_fields(spec: LinkSpec) -> dict[str, Any]:
         }
     if spec.shared_topics:
         fields["shared_topics"] = True
+    if spec.back_of is not None:
+        fields["back_of"] = spec.back_of
     return fields
 
 
@@ -57,6 +59,7 @@ def read_spec(fields: Fields) -> LinkSpec:
         lease_seconds=fields.integer("lease_seconds"),
         groups=_groups(fields) if fields.has("groups") else None,
         shared_topics=fields.flag("shared_topics") if fields.has("shared_topics") else False,
+        back_of=fields.text("back_of") if fields.has("back_of") else None,
     )
 
 

@@ -1,0 +1,85 @@
+"""The way back of a link: a second one in the other direction, which goes on where the first one's copies end.
+
+It begins with the first link's offset map, the other way round; so each position of either cluster, before and after
+the turn, is translated by one map.  The first link is paused meanwhile, or both would copy each other's records.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from anabranch.config.maps_file import StoredMap
+from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.kafka.cluster import Cluster, ClusterMetadata
+from anabranch.model.filters import load as load_filter
+from anabranch.model.filters import select
+from anabranch.model.lane import LaneKey
+from anabranch.model.link import LinkSpec
+from anabranch.model.plugins import PluginSpec
+from anabranch.model.reasons import Reason, Severity
+from anabranch.model.topics import TopicId
+from anabranch.operations.links.status import stored
+from anabranch.operations.offsets.ranges import certain
+from anabranch.state.maps.reading import LaneMap, read_maps
+
+_IDENTITY = PluginSpec("identity")
+
+
+@dataclass(eq=False)
+class OtherWayError(RefusedError):
+    """A link was to be the way back of one that leads elsewhere."""
+
+    link: str
+    back_of: str
+    leads: str
+
+    _message = "link {link!r} cannot be the way back of {back_of!r}, which leads {leads}"
+    _hint = "its source is the target of the other one, and its target the source"
+
+
+async def way_back(
+    source: Cluster, asked: LinkSpec, here: ClusterMetadata, there: ClusterMetadata
+) -> tuple[LinkSpec, tuple[StoredMap, ...], list[Reason]]:
+    """The link as it would be stored, the maps that it begins with, and what forbids it now.
+
+    ``source`` is the target of the link whose way back it is, ``here`` and ``there`` what its two clusters hold.
+    Raises UnknownLinkError, OtherWayError, InvalidFieldError, LaneInDoubtError, ClusterError.
+    """
+    assert asked.back_of is not None
+    links, record = await stored(source, asked.back_of)
+    spec = record.wanted.spec
+    if spec.source.cluster_id != there.cluster_id:
+        leads = f"from cluster {spec.source.cluster_id} to {spec.target.cluster_id}"
+        raise OtherWayError(asked.id, asked.back_of, leads)
+    if asked.naming != _IDENTITY:
+        raise InvalidFieldError("link", "naming", "a way back has the names of the link that it belongs to")
+    topics = [topic for topic in links.topics_of(spec.id) if topic.target in here.topics]
+    chosen = select(load_filter(asked.filter), [topic.target for topic in topics])
+    naming = PluginSpec("original", {"of": spec.naming.kind, "of_source": spec.source.context, **spec.naming.options})
+    made = replace(
+        asked,
+        filter=PluginSpec("regex", {"include": [re.escape(name) for name in chosen], "exclude": []}),
+        naming=_IDENTITY if spec.naming == _IDENTITY else naming,
+        shared_topics=asked.shared_topics or spec.back_of is not None,  # the way there again fills what was filled
+    )
+    found = certain([lane for lane in await read_maps(source, spec.id, None) if lane.target.topic in chosen])
+    maps = tuple(_inverse(asked.id, lane, here) for lane in found if not _is_bare(lane))
+    paused = [] if record.wanted.paused else [_not_paused(spec.id)]
+    return made, maps, paused
+
+
+def _is_bare(lane: LaneMap) -> bool:
+    """Whether it has begun at the beginning of both logs and copied nothing."""
+    ranges = lane.ranges
+    return not ranges and not (ranges.source_end or ranges.target_end)
+
+
+def _inverse(link: str, lane: LaneMap, here: ClusterMetadata) -> StoredMap:
+    key = LaneKey(link, TopicId(here.topics[lane.target.topic].id), lane.target.partition)
+    return StoredMap(key, lane.target, lane.source, lane.ranges.inverse(), lane.lane.topic_id)
+
+
+def _not_paused(link: str) -> Reason:
+    what = f"link {link} is not paused: it and its way back would copy each other's records"
+    return Reason.found(Severity.ERROR, what, f"anabranch link pause {link}")
