@@ -147,7 +147,7 @@ async def move_groups(
             await kafka_groups.remove_static(source, group, members)
         except PermissionDeniedError as error:
             kept = f" (static members stay until their sessions are over: {error.message})"
-    prepared = await _prepared(source, target, link, groups, topics)
+    prepared = await selected(source, target, link, groups, topics)
     if prepared is None:
         return Moved(True)
     planned, there = prepared
@@ -159,7 +159,7 @@ async def move_groups(
     return Moved(not failed, done.undo, "; ".join(failed))
 
 
-async def _prepared(
+async def selected(
     source: Cluster, target: Cluster, link: str, groups: Iterable[str], topics: Iterable[str]
 ) -> tuple[GroupsPlan, Mapping[str, Group]] | None:
     """The plan of those of the groups that the source knows, and those on the target; None where it knows none.

@@ -1,0 +1,56 @@
+"""What the steps of a migration are handed: its clusters, and what is done elsewhere, by Spark or by the operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import Migration, Wave
+from anabranch.migration.steps import Part
+
+
+class MigrationDesk(Protocol):
+    """Whoever runs links and comparisons, leads applications, and runs the operator's commands.
+
+    Each may be asked again for what it has done, and then does nothing.
+    """
+
+    async def run_link(self, target: str, link: str) -> None:
+        """Have a link run that is stored on the cluster of a context, and wait until its run has begun."""
+
+    async def stop_link(self, target: str, link: str) -> None:
+        """Have no run of a link be there any more."""
+
+    async def verify(self, target: str, link: str) -> str:
+        """Compare all that a link has copied; returns the comparison's id.
+
+        Raises NotYetError while it is under way, and RefusedError where something differs.
+        """
+
+    async def lead(self, migration: Migration, wave: Wave, part: Part) -> None:
+        """Publish where the applications of a wave's codes are led now."""
+
+    async def hold(self, migration: Migration, wave: Wave) -> None:
+        """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
+
+    async def let_go(self, migration: Migration, wave: Wave) -> None:
+        """Have those that paused go on where they were."""
+
+    async def hook(self, command: str) -> None:
+        """Run a command of the operator's to its end; raises RefusedError where it does not end with 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a step is done with: the wave of a migration, its two clusters, and the run; ``subject`` is the step's."""
+
+    migration: Migration
+    wave: Wave
+    part: Part
+    source: Cluster
+    target: Cluster
+    desk: MigrationDesk
+    run: WaveRun
+    subject: str

@@ -1,0 +1,135 @@
+"""Steps that prove that nobody writes to the source any more, and that the target has all of it.
+
+The race: a producer that nothing keeps from writing may write at any time.  So the ends that were pinned are looked at
+again right before the point of no return; what has come since turns the switch back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.ends import ends
+from anabranch.kafka.writers import active_producers
+from anabranch.migration.names import forward_link
+from anabranch.migration.run import WaveRun
+from anabranch.migration.steps import StepKind
+from anabranch.migration.words import counted
+from anabranch.model import naming
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.migrations.linking import Result
+from anabranch.operations.offsets.translate import translate
+from anabranch.operations.routes.moving import uncopied
+
+_NAMED = 3
+
+
+@dataclass(eq=False)
+class WrittenMeanwhileError(RefusedError):
+    """Somebody wrote after the ends had been pinned."""
+
+    wave: str
+    partition: str
+    records: int
+    by: str
+
+    _message = "wave {wave}: {records:,} records came to {partition} after its end was pinned, written by {by}"
+    _hint = "keep that producer from writing, then switch again"
+
+
+@dataclass(eq=False)
+class ForeignRecordsError(RefusedError):
+    """The target holds records of somebody else behind what was copied."""
+
+    wave: str
+    partition: str
+    expected: int
+    end: int
+
+    _message = "wave {wave}: {partition} ends at {end:,}, and what was copied at {expected:,}: somebody writes there"
+    _hint = "find out who writes to the target already: `anabranch link show` names foreign writers"
+
+
+async def _partitions(cluster: Cluster, scene: Scene) -> list[TopicPartition]:
+    answer = await cluster.metadata(sorted(scene.wave.topics))
+    for topic in answer.topics.values():
+        cluster.check(topic.error, "Describe", f"topic {topic.name}")
+    return [TopicPartition(name, index) for name, topic in sorted(answer.topics.items()) for index in topic.partitions]
+
+
+async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
+    """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
+    partitions = await _partitions(scene.source, scene)
+    stable = await ends(scene.source, partitions, stable=True)
+    found = await ends(scene.source, partitions)
+    open_ = [str(one) for one in partitions if stable[one][1] < found[one][1]]
+    if open_:
+        raise NotYetError(f"a transaction is open on {', '.join(open_[:_NAMED])}")
+    return {one: end for one, (_, end) in found.items()}
+
+
+async def quiet(scene: Scene) -> Result:
+    """See for a while that no log of the wave grows and no transaction is open."""
+    before = await _source_ends(scene)
+    await asyncio.sleep(scene.migration.limits.quiet_ms / 1000)
+    after = await _source_ends(scene)
+    grown = [one for one, end in after.items() if end > before.get(one, 0)]
+    if grown:
+        who = await _writers(scene.source, grown)
+        records = sum(after[one] - before.get(one, 0) for one in grown)
+        raise NotYetError(f"{counted(records, 'record')} came to {grown[0]} and others: {who} writes")
+    return None
+
+
+async def _writers(source: Cluster, partitions: list[TopicPartition]) -> str:
+    """Who wrote to them last, as far as their leaders know."""
+    metadata = await source.metadata(sorted({one.topic for one in partitions}))
+    entries = [entry for mine in (await active_producers(source, metadata, partitions)).values() for entry in mine]
+    if not entries:
+        return "a producer without an id"
+    return f"producer id {max(entries, key=lambda entry: entry.last_timestamp).producer_id}"
+
+
+async def pin(scene: Scene) -> Result:
+    """Write down where the source's logs end."""
+    return {"ends": {str(one): end for one, end in (await _source_ends(scene)).items()}}
+
+
+def pinned(run: WaveRun) -> Mapping[str, int]:
+    """What ``pin`` has written down, by TOPIC-PARTITION."""
+    found: Mapping[str, int] = run.result(StepKind.PIN, run.wave)["ends"]
+    return found
+
+
+async def drain(scene: Scene) -> Result:
+    """Wait until the link has copied up to what was pinned."""
+    link = forward_link(scene.migration.name, scene.wave.name)
+    left = await uncopied(scene.target, link, {name: end for name, end in pinned(scene.run).items() if end})
+    if left:
+        raise NotYetError(f"{counted(len(left), 'lane')} to drain: {left[0]}")
+    return None
+
+
+async def verify_end(scene: Scene) -> Result:
+    """See that the source's logs still end where they were pinned, and the target's where the copies of that end.
+
+    Raises WrittenMeanwhileError, ForeignRecordsError.
+    """
+    now, then = await _source_ends(scene), pinned(scene.run)
+    for one, end in now.items():
+        if end > then.get(str(one), 0):
+            by = await _writers(scene.source, [one])
+            raise WrittenMeanwhileError(scene.wave.name, str(one), end - then.get(str(one), 0), by)
+    link = forward_link(scene.migration.name, scene.wave.name)
+    answers = (await translate(scene.target, link, [(one, end) for one, end in now.items() if end])).answers
+    policy = naming.load(scene.migration.copy.naming, scene.migration.source)
+    there = await ends(scene.target, [TopicPartition(policy.renamed(one.topic), one.partition) for one in now])
+    for answer in answers:
+        if answer.to is not None and answer.answer is not None and there[answer.to][1] > answer.answer:
+            raise ForeignRecordsError(scene.wave.name, str(answer.to), answer.answer, there[answer.to][1])
+    return None

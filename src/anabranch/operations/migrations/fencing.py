@@ -1,0 +1,86 @@
+"""The fence of access rules: the source denies writing to whoever may write to a wave's topics.
+
+A rule that denies wins over all that allow, but not over a super user; that nobody writes is proved after it in each
+case.  What was denied before by somebody else stays denied when the fence is lifted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
+from anabranch.migration.spec import Wave
+from anabranch.migration.steps import StepKind
+from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
+from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.linking import Result
+
+_ANYWHERE = "*"
+_WRITES = {AclOperation.WRITE, AclOperation.ALL}
+
+
+@dataclass(eq=False)
+class NobodyToDenyError(RefusedError):
+    """No rule allows anybody to write to a wave's topics, so whoever writes there cannot be named."""
+
+    wave: str
+    cluster: str
+
+    _message = "wave {wave}: no access rule of {cluster} allows writing to its topics, so nobody can be denied it"
+    _hint = "name the principals of its producers (principals), or take another fence"
+
+
+def denials(wave: Wave, rules: Iterable[Acl], own: str) -> tuple[Acl, ...]:
+    """The rules that fence a wave's topics: for the principals that it names, or else for whom rules allow writing.
+
+    ``own`` is the principal of the links, which brings records back later.
+    """
+    every = list(rules)
+    found = set()
+    for topic in wave.topics:
+        named = set(wave.principals) or {rule.principal for rule in every if _allows(rule, topic)}
+        found |= {_denial(topic, principal) for principal in named - {own}}
+    return tuple(sorted(found))
+
+
+def _allows(rule: Acl, topic: str) -> bool:
+    allows = rule.permission is AclPermission.ALLOW and rule.operation in _WRITES
+    return allows and rule.is_about(ResourceType.TOPIC, topic)
+
+
+def _denial(topic: str, principal: str) -> Acl:
+    return Acl(
+        ResourceType.TOPIC,
+        topic,
+        PatternType.LITERAL,
+        principal,
+        _ANYWHERE,
+        AclOperation.WRITE,
+        AclPermission.DENY,
+    )
+
+
+async def already_denied(scene: Scene) -> Result:
+    """Which rules of the fence are there before the switch; they are somebody else's."""
+    rules = await describe_acls(scene.source)
+    mine = denials(scene.wave, rules, scene.source.transport.principal)
+    return {"denied": [[rule.resource_name, rule.principal] for rule in mine if rule in set(rules)]}
+
+
+async def deny(scene: Scene) -> Result:
+    """Deny writing; raises NobodyToDenyError, NoAuthorizerError, AclsRefusedError."""
+    found = denials(scene.wave, await describe_acls(scene.source), scene.source.transport.principal)
+    if not found:
+        raise NobodyToDenyError(scene.wave.name, scene.source.name)
+    await create_acls(scene.source, found)
+    return None
+
+
+async def lift(scene: Scene) -> None:
+    """Take the rules of the fence away again, but for those that were there before."""
+    found = denials(scene.wave, await describe_acls(scene.source), scene.source.transport.principal)
+    before = scene.run.result(StepKind.PREFLIGHT, scene.wave.name).get("denied", [])
+    kept = {_denial(topic, principal) for topic, principal in before}
+    await delete_acls(scene.source, [rule for rule in found if rule not in kept])

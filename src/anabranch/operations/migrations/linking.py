@@ -1,0 +1,135 @@
+"""Steps that make, run, pause and end the links of a wave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.links import forward_spec, reverse_spec
+from anabranch.migration.names import forward_link
+from anabranch.model.caughtup import remaining_of
+from anabranch.model.link import LinkSpec, UnknownLinkError
+from anabranch.operations.links import change, create, delete
+from anabranch.operations.links.caughtup import goal
+from anabranch.operations.links.create import LinkExistsError
+from anabranch.operations.links.status import LinkStatusReader, stored
+from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.engine import NotYetError
+
+Result = Mapping[str, Any] | None
+
+
+async def create_link(scene: Scene) -> Result:
+    """Store the forward link; one of its name that is another one is refused."""
+    spec = forward_spec(scene.migration, scene.wave, "", "")
+    await _create(scene.source, scene.target, spec)
+    return None
+
+
+async def delete_link(scene: Scene) -> None:
+    """Forget the forward link, if it is the one that was made for the wave."""
+    await _delete(scene.target, forward_spec(scene.migration, scene.wave, "", ""))
+
+
+async def prepare_reverse(scene: Scene) -> Result:
+    """Store the way back, which begins where the copies end now."""
+    await _create(scene.target, scene.source, reverse_spec(scene.migration, scene.wave))
+    return None
+
+
+async def delete_reverse(scene: Scene) -> None:
+    """Forget the way back, which has copied nothing."""
+    await _delete(scene.source, reverse_spec(scene.migration, scene.wave))
+
+
+async def _create(source: Cluster, target: Cluster, spec: LinkSpec) -> None:
+    try:
+        await create.apply(source, target, await create.plan(source, target, spec))
+    except LinkExistsError:
+        _, record = await stored(target, spec.id)
+        if not _is_ours(record.wanted.spec, spec):
+            raise
+
+
+def _is_ours(found: LinkSpec, made: LinkSpec) -> bool:
+    """Whether a link is the one that is made for a wave: what may be changed while it runs is not compared."""
+    same = (found.back_of, found.source.context, found.target.context) == (
+        made.back_of,
+        made.source.context,
+        made.target.context,
+    )
+    return same and (made.back_of is not None or (found.naming, found.filter) == (made.naming, made.filter))
+
+
+async def _delete(target: Cluster, made: LinkSpec) -> None:
+    try:
+        _, record = await stored(target, made.id)
+    except UnknownLinkError:
+        return
+    if _is_ours(record.wanted.spec, made):
+        await delete.apply(target, await delete.plan(target, made.id))
+
+
+async def run_link(scene: Scene) -> Result:
+    """Have the forward link run."""
+    await scene.desk.run_link(scene.migration.target, scene.subject)
+    return None
+
+
+async def end_link(scene: Scene) -> None:
+    """Have a forward link run no more that was made to run."""
+    await scene.desk.stop_link(scene.migration.target, scene.subject)
+
+
+async def stop_link(scene: Scene) -> Result:
+    """Have the forward link run no more."""
+    await end_link(scene)
+    return None
+
+
+async def run_reverse(scene: Scene) -> Result:
+    """Have the way back run."""
+    await scene.desk.run_link(scene.migration.source, scene.subject)
+    return None
+
+
+async def catch_up_wave(scene: Scene) -> Result:
+    """``catch_up`` of the wave's forward link, before a switch begins."""
+    return await catch_up(replace(scene, subject=forward_link(scene.migration.name, scene.wave.name)))
+
+
+async def catch_up(scene: Scene) -> Result:
+    """Wait until no lane lacks more than a switch may begin with."""
+    link = scene.subject
+    aim = await goal(scene.source, scene.target, link)
+    status = next(one for one in await LinkStatusReader(scene.target).read() if one.spec.id == link)
+    left = remaining_of(aim, status)
+    if not left.within(scene.migration.limits.most_lag):
+        stopped = ", ".join(str(lane.source) for lane in left.stopped)
+        what = f"lanes have stopped: {stopped}" if stopped else f"{left.records:,} records are left to copy"
+        raise NotYetError(f"link {link}: {what}")
+    return {"records": left.records}
+
+
+async def verify(scene: Scene) -> Result:
+    """Compare what the forward link has copied."""
+    return {"comparison": await scene.desk.verify(scene.migration.target, scene.subject)}
+
+
+async def pause_link(scene: Scene) -> Result:
+    """Pause the forward link: its workers obey within two seconds, and it has nothing left to copy."""
+    await _set_paused(scene.target, scene.subject, paused=True)
+    return None
+
+
+async def resume_link(scene: Scene) -> None:
+    """Have it copy on."""
+    await _set_paused(scene.target, scene.subject, paused=False)
+
+
+async def _set_paused(target: Cluster, link: str, *, paused: bool) -> None:
+    _, record = await stored(target, link)
+    if record.wanted.paused is not paused:
+        await change.apply(target, await change.plan(target, link, change.PAUSE if paused else change.RESUME))

@@ -1,0 +1,134 @@
+"""What each step of a migration does on its clusters, and how it is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import FenceKind, Migration
+from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.operations.migrations import ending, fencing, linking, positions
+from anabranch.operations.migrations.desk import MigrationDesk, Scene
+from anabranch.operations.migrations.linking import Result
+
+Does = Callable[[Scene], Awaitable[Result]]
+Undoes = Callable[[Scene], Awaitable[None]]
+
+
+@dataclass(eq=False)
+class UnknownStepError(RefusedError):
+    """A step that cannot be carried out by this version."""
+
+    kind: str
+
+    _message = "step {kind!r} is planned, and this version cannot carry it out yet"
+    _hint = "do it by hand: docs/how-to/cutover.md"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSteps:
+    """The steps of one migration, done on its clusters."""
+
+    migration: Migration
+    source: Cluster
+    target: Cluster
+    desk: MigrationDesk
+
+    async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any] | None:
+        """Do a step; raises NotYetError, AnabranchError."""
+        does = _DO.get(step.kind)
+        if does is None:
+            raise UnknownStepError(step.kind.value)
+        return await does(self._scene(run, step))
+
+    async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
+        """Undo a step; most leave nothing behind."""
+        if (undo := _UNDO.get(step.kind)) is not None:
+            await undo(self._scene(run, step))
+
+    def _scene(self, run: WaveRun, step: MigrationStep) -> Scene:
+        wave = self.migration.wave(run.wave)
+        assert wave is not None, f"{run.wave} is no wave of {self.migration.name}"
+        part = Part(run.what.removeprefix("switch ")) if run.what.startswith("switch ") else Part.ALL
+        return Scene(self.migration, wave, part, self.source, self.target, self.desk, run, step.subject)
+
+
+async def _nothing(_: Scene) -> Result:
+    """Of a step that is there for the journal."""
+    return None
+
+
+async def _preflight(scene: Scene) -> Result:
+    """What is to be so before anybody hears of it; what is noted is for who puts the fence back."""
+    await linking.catch_up_wave(scene)
+    return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
+
+
+async def _fence(scene: Scene) -> Result:
+    match FenceKind(scene.subject):
+        case FenceKind.HOOK:
+            await scene.desk.hook(scene.wave.hooks.fence)
+        case FenceKind.ACL:
+            await fencing.deny(scene)
+        case FenceKind.ROUTES:
+            await scene.desk.hold(scene.migration, scene.wave)
+        case FenceKind.OBSERVE:
+            pass
+    return None
+
+
+async def _lift(scene: Scene) -> None:
+    match FenceKind(scene.subject):
+        case FenceKind.HOOK if scene.wave.hooks.release:
+            await scene.desk.hook(scene.wave.hooks.release)
+        case FenceKind.ACL:
+            await fencing.lift(scene)
+        case FenceKind.ROUTES:
+            await scene.desk.let_go(scene.migration, scene.wave)
+        case _:
+            pass
+
+
+async def _lead(scene: Scene) -> Result:
+    await scene.desk.lead(scene.migration, scene.wave, scene.part)
+    return None
+
+
+async def _release(scene: Scene) -> Result:
+    await scene.desk.hook(scene.wave.hooks.release)
+    return None
+
+
+_DO: Mapping[StepKind, Does] = {
+    StepKind.CREATE_LINK: linking.create_link,
+    StepKind.RUN_LINK: linking.run_link,
+    StepKind.CATCH_UP: linking.catch_up,
+    StepKind.VERIFY: linking.verify,
+    StepKind.PREFLIGHT: _preflight,
+    StepKind.FENCE: _fence,
+    StepKind.QUIET: ending.quiet,
+    StepKind.PIN: ending.pin,
+    StepKind.DRAIN: ending.drain,
+    StepKind.PAUSE_LINK: linking.pause_link,
+    StepKind.GROUPS_EMPTY: positions.groups_empty,
+    StepKind.STAGE_GROUPS: positions.stage_groups,
+    StepKind.VERIFY_END: ending.verify_end,
+    StepKind.PREPARE_REVERSE: linking.prepare_reverse,
+    StepKind.JOURNAL: _nothing,
+    StepKind.PUBLISH_GROUPS: positions.publish_groups,
+    StepKind.ROUTES: _lead,
+    StepKind.RELEASE: _release,
+    StepKind.RUN_REVERSE: linking.run_reverse,
+    StepKind.STOP_LINK: linking.stop_link,
+}
+_UNDO: Mapping[StepKind, Undoes] = {
+    StepKind.CREATE_LINK: linking.delete_link,
+    StepKind.RUN_LINK: linking.end_link,
+    StepKind.FENCE: _lift,
+    StepKind.PAUSE_LINK: linking.resume_link,
+    StepKind.PREPARE_REVERSE: linking.delete_reverse,
+}

@@ -1,0 +1,293 @@
+"""A wave is started, switched and found on the other cluster; killed or given up on the way, it is as it should be."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from confluent_kafka import Producer
+
+from anabranch.kafka.security import open_cluster
+from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.names import forward_link, reverse_link
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import CopyRules, Limits, Migration, Wave
+from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
+from anabranch.model.clock import now_ms
+from anabranch.model.link import ModePolicy, UnknownLinkError
+from anabranch.operations.migrations.engine import KeptRun, carry_out
+from anabranch.operations.migrations.steps import ClusterSteps
+from anabranch.sandbox import SandboxCluster
+from anabranch.store.database import open_database
+from anabranch.store.waves import StoredMigrations, StoredRun
+from qa import links as engine
+from qa.logcompare import read_log
+from tests.integration.kafka.security import context_of
+from tests.integration.links.groups import commit, committed
+from tests.integration.links.lab import Link, Running, link
+from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce, transaction
+
+pytestmark = pytest.mark.test
+
+_numbers = itertools.count(1)
+
+
+class DiedError(BaseException):
+    """The engine is no more."""
+
+
+@dataclass
+class Journals:
+    """The runs of a store; ``dies`` says before which writing an engine dies."""
+
+    store: StoredMigrations
+    dies: Callable[[WaveRun], bool] = lambda _: False
+
+    async def read(self, run: str) -> KeptRun:
+        """As it is kept."""
+        kept = self.store.run(run)
+        return KeptRun(run_of(kept.journal), kept.revision, kept.cancelled)
+
+    async def write(self, before: KeptRun, run: WaveRun) -> KeptRun:
+        """Over what was read."""
+        if self.dies(run):
+            raise DiedError
+        self.store.keep(run.id, before.revision, run.state.value, run_fields(run), is_open=run.state.is_open)
+        return KeptRun(run, before.revision + 1, before.cancelled)
+
+
+@dataclass
+class Stand:
+    """A migration of one wave between two clusters whose links run in this process; it is the steps' desk."""
+
+    old: SandboxCluster
+    new: SandboxCluster
+    migration: Migration
+    store: StoredMigrations
+    stack: ExitStack
+    runs: dict[str, Running] = field(default_factory=dict)
+    links: dict[str, Link] = field(default_factory=dict)
+    done: list[StepKind] = field(default_factory=list)
+
+    @property
+    def wave(self) -> Wave:
+        """The one that it has."""
+        return self.migration.waves[0]
+
+    def link(self, name: str) -> Link:
+        """A link of the wave, to look at and to run."""
+        if name not in self.links:
+            pair = (self.new, self.old) if name.endswith("-back") else (self.old, self.new)
+            self.links[name] = self.stack.enter_context(link(*pair, ".*", id=name, create=False))
+        return self.links[name]
+
+    # -- the desk --------------------------------------------------------------------------------------
+
+    async def run_link(self, _: str, name: str) -> None:
+        """In threads of this process."""
+        if name not in self.runs:
+            made = Running(self.link(name), f"run-{next(_numbers)}", 60.0, 1)
+            self.stack.callback(self._stop, name)
+            self.runs[name] = made
+            made.start()
+
+    async def stop_link(self, _: str, name: str) -> None:
+        """If it runs."""
+        await asyncio.to_thread(self._stop, name)
+
+    def _stop(self, name: str) -> None:
+        if (found := self.runs.pop(name, None)) is not None:
+            found.stop()
+
+    async def verify(self, _: str, name: str) -> str:
+        """Both sides hold the same, in the same order."""
+        for topic in self.wave.topics:
+            assert values(self.old, topic) == values(self.new, topic), name
+        return "compared"
+
+    async def hold(self, *_: object) -> None:
+        """Nobody uses the SDK here."""
+
+    async def let_go(self, *_: object) -> None:
+        """Nobody has paused."""
+
+    async def lead(self, *_: object) -> None:
+        """Nobody is led."""
+
+    async def hook(self, command: str) -> None:
+        """There is none."""
+        raise AssertionError(command)
+
+    # -- what a test does ------------------------------------------------------------------------------
+
+    def begin(self, what: str, steps: tuple[MigrationStep, ...], timeout_ms: int | None = None) -> str:
+        """Keep a run of these steps; returns its id."""
+        deadline = None if timeout_ms is None else now_ms() + timeout_ms
+        made = WaveRun(uuid.uuid4().hex, self.migration.name, self.wave.name, what, steps, now_ms(), deadline)
+        kept = made.id, made.migration, made.wave, True, made.state.value, 1, made.began_ms, "mei", "", run_fields(made)
+        self.store.begin(StoredRun(*kept))
+        return made.id
+
+    def carry_out(self, run: str, dies: Callable[[WaveRun], bool] = lambda _: False) -> WaveRun:
+        """Go on with it by an engine of its own, until it has ended; raises DiedError."""
+
+        async def tell(run: WaveRun, why: str) -> None:
+            print(f"step {run.at}: {why}")
+
+        async def go() -> WaveRun:
+            contexts = context_of(self.old, "admin"), context_of(self.new, "admin")
+            async with open_cluster(contexts[0]) as source, open_cluster(contexts[1]) as target:
+                steps = ClusterSteps(self.migration, source, target, self)
+                return await carry_out(Journals(self.store, dies), run, steps, now_ms, tell)
+
+        return asyncio.run(go())
+
+    def start(self) -> None:
+        """Have its links run, and all be copied."""
+        found = self.carry_out(self.begin("start", start_steps(self.migration, self.wave)))
+        assert found.state is WaveRunState.DONE, found.why
+
+    def switch(self, timeout_ms: int | None = 60_000) -> str:
+        """Begin the switch of all of it."""
+        return self.begin("switch all", switch_steps(self.migration, self.wave, Part.ALL), timeout_ms)
+
+
+@contextmanager
+def stand(old: SandboxCluster, new: SandboxCluster, store: str, mode: ModePolicy = ModePolicy.AUTO) -> Iterator[Stand]:
+    """A wave of a topic with transactions and a group that has read some of it."""
+    topic = create(old, fresh("moved"))
+    produce(old, topic, numbered(40), batch=7)
+    transaction(old, topic, [b"paid 1", b"paid 2"])
+    group = f"shop-{next(_numbers)}"
+    commit(old, group, {(topic, 0): (12, "noted")})
+    wave = Wave("orders", (topic,), (group,))
+    limits = Limits(quiet_ms=200)
+    name = f"move{next(_numbers)}"
+    migration = Migration(name, old.spec.name, new.spec.name, (wave,), copy=CopyRules(mode=mode), limits=limits)
+    database = open_database(store)
+    with ExitStack() as stack:
+        stack.callback(database.close)
+        made = Stand(old, new, migration, StoredMigrations(database), stack)
+        made.start()
+        yield made
+
+
+def values(cluster: SandboxCluster, topic: str) -> list[bytes]:
+    """Every committed record, in order."""
+    config = {"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20}
+    return [entry.digest for entry in read_log(config, topic, 0, committed=True)]
+
+
+def offsets(cluster: SandboxCluster, topic: str) -> dict[bytes, int]:
+    """Where each record lies."""
+    config = {"bootstrap.servers": cluster.internal_bootstrap, "fetch.wait.max.ms": 20}
+    return {entry.digest: entry.offset for entry in read_log(config, topic, 0, committed=True)}
+
+
+@pytest.fixture
+def store(tmp_path: object) -> str:
+    """A database of its own."""
+    return f"{tmp_path}/store.sqlite"
+
+
+def assert_switched(made: Stand) -> None:
+    """The group goes on at exactly its record, new records reach the old cluster, and nothing is there twice."""
+    (topic,), (group,) = made.wave.topics, made.wave.groups
+    here, there = offsets(made.old, topic), offsets(made.new, topic)
+    twelfth = next(digest for digest, offset in here.items() if offset == 12)
+    assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): (there[twelfth], "noted")}
+    produce(made.new, topic, numbered(10, first=500))
+    back = made.link(reverse_link(made.migration.name, "orders"))
+    back.await_position(topic, newest_offset(made.new, topic))
+    assert values(made.old, topic) == values(made.new, topic)
+    assert len(values(made.new, topic)) == 52
+    assert forward_link(made.migration.name, "orders") not in made.runs
+    assert engine.show(context_of(made.new, "admin"), forward_link(made.migration.name, "orders")).wanted.paused
+
+
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+def test_a_wave_is_switched_and_its_way_back_runs(
+    old: SandboxCluster, new: SandboxCluster, store: str, mode: ModePolicy
+) -> None:
+    """From the first look to the reverse link; the journal has the pins and what was staged."""
+    with stand(old, new, store, mode) as made:
+        run = made.carry_out(made.switch())
+        assert (run.state, run.why) == (WaveRunState.DONE, "")
+        (topic,) = made.wave.topics
+        assert run.result(StepKind.PIN, "orders") == {"ends": {f"{topic}-0": newest_offset(old, topic)}}
+        assert_switched(made)
+
+
+STEPS = len(switch_steps(Migration("m", "a", "b", (Wave("w", ("t",), ("g",)),)), Wave("w", ("t",), ("g",)), Part.ALL))
+
+
+def test_an_engine_that_dies_at_each_step_leaves_what_the_next_one_ends(
+    old: SandboxCluster, new: SandboxCluster, store: str
+) -> None:
+    """Twice a step: before it is written down that it begins, and once it is done, before that is written down."""
+    with stand(old, new, store) as made:
+        run, deaths = made.switch(timeout_ms=None), 0
+        for at, is_begun in itertools.product(range(STEPS), (True, False)):
+
+            def dies(next_: WaveRun, at: int = at, is_begun: bool = is_begun) -> bool:
+                begins = next_.is_begun and next_.at == at
+                ends = not next_.is_begun and next_.at == at + 1
+                return begins if is_begun else ends
+
+            with pytest.raises(DiedError):
+                made.carry_out(run, dies)
+            deaths += 1
+        assert made.carry_out(run).state is WaveRunState.DONE
+        assert deaths == 2 * STEPS
+        assert_switched(made)
+
+
+def test_what_is_given_up_before_the_point_of_no_return_is_as_before(
+    old: SandboxCluster, new: SandboxCluster, store: str
+) -> None:
+    """A producer that writes on keeps it from being quiet; the link copies on, and nobody's position has moved."""
+    with stand(old, new, store) as made:
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        open_ = Producer({"bootstrap.servers": old.internal_bootstrap, "transactional.id": f"till-{next(_numbers)}"})
+        open_.init_transactions(30)
+        open_.begin_transaction()
+        open_.produce(topic, b"under way")
+        open_.flush(30)
+        run = made.carry_out(made.switch(timeout_ms=1_500))
+        assert run.state is WaveRunState.CANCELLED
+        assert "see for 0.2 s that no log of the wave grows and no transaction is open" in run.why
+        open_.commit_transaction(30)
+        there = made.link(forward_link(made.migration.name, "orders"))
+        there.await_position(topic, newest_offset(old, topic))
+        assert committed(new, group, [(topic, 0)]) == {(topic, 0): None}
+        assert not engine.show(context_of(new, "admin"), there.id).wanted.paused
+        with pytest.raises(UnknownLinkError):
+            engine.show(context_of(old, "admin"), reverse_link(made.migration.name, "orders"))
+        assert made.carry_out(made.switch()).state is WaveRunState.DONE
+
+
+def test_who_writes_after_the_ends_were_pinned_turns_the_switch_back(
+    old: SandboxCluster, new: SandboxCluster, store: str
+) -> None:
+    """The last look before the point of no return finds it, and says who it was and what came."""
+    with stand(old, new, store) as made:
+        (topic,) = made.wave.topics
+        run, wrote = made.switch(), []
+
+        def writes(next_: WaveRun) -> bool:
+            if next_.is_begun and next_.steps[next_.at].kind is StepKind.VERIFY_END and not wrote:
+                wrote.append(topic)
+                produce(old, topic, numbered(3, first=900))
+            return False
+
+        found = made.carry_out(run, writes)
+        assert (found.state, wrote) == (WaveRunState.CANCELLED, [topic])
+        assert found.why.startswith(f"wave orders: 3 records came to {topic}-0 after its end was pinned")
+        there = made.link(forward_link(made.migration.name, "orders"))
+        there.await_position(topic, newest_offset(old, topic))
+        assert values(old, topic) == values(new, topic)
