@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from anabranch.migration.names import NAME, longest_link
+from anabranch.migration.legs import NAME, longest_link
 from anabranch.migration.spec import FenceKind, JobKind, Migration, Wave, WaveOrder
 from anabranch.model.filters import INTERNAL
 from anabranch.model.reasons import Reason, Severity

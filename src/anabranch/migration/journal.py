@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.migration.run import WaveRun, WaveRunState
-from anabranch.migration.steps import MigrationStep, StepKind
+from anabranch.migration.steps import MigrationStep, Part, StepKind
 
 
 def run_fields(run: WaveRun) -> dict[str, Any]:
@@ -27,6 +27,8 @@ def run_fields(run: WaveRun) -> dict[str, Any]:
         "is_begun": run.is_begun,
         "results": {key: dict(result) for key, result in run.results.items()},
         "why": run.why,
+        "part": run.part.value,
+        "leg": run.leg,
     }
 
 
@@ -45,4 +47,6 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields["is_begun"],
         fields["results"],
         fields["why"],
+        Part(fields["part"]),
+        fields["leg"],
     )

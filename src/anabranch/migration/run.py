@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from anabranch.errors import RefusedError
-from anabranch.migration.steps import MigrationStep, StepKind
+from anabranch.migration.steps import MigrationStep, Part, StepKind
 
 
 class WaveRunState(StrEnum):
@@ -40,7 +40,8 @@ class WaveRunState(StrEnum):
 class WaveRun:
     """The journal of a list of steps; times in ms.
 
-    ``what`` says which list it is, such as ``start`` or ``switch all``.  ``at`` is the step that is next, or, while it
+    ``what`` says which list it is, such as ``start`` or ``switch``, for which ``part`` of the wave, and on which of its
+    legs (``leg``).  ``at`` is the step that is next, or, while it
     is taken back, the one that is put back next; ``is_begun`` says whether that was begun.  ``results`` are what steps
     wrote down for those after them, by kind and subject.  ``deadline_ms`` counts until the point of no return, None for
     never.  ``why`` is why it was turned back.
@@ -58,6 +59,8 @@ class WaveRun:
     is_begun: bool = False
     results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     why: str = ""
+    part: Part = Part.ALL
+    leg: int = 0
 
     @property
     def step(self) -> MigrationStep | None:

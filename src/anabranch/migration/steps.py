@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from anabranch.migration.names import forward_link, reverse_link
-from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.legs import Leg
+from anabranch.migration.spec import FenceKind, Wave, WaveOrder
 from anabranch.migration.words import counted
 
 
@@ -51,6 +51,7 @@ class StepKind(StrEnum):
     JOURNAL = "point of no return"
     PUBLISH_GROUPS = "publish groups"
     PUBLISH_CHECKPOINTS = "publish checkpoints"
+    LIFT_FENCE = "lift fence"
     ROUTES = "publish routes"
     RELEASE = "release"
     RUN_REVERSE = "run reverse link"
@@ -74,112 +75,99 @@ def parts(wave: Wave) -> tuple[Part, ...]:
     return both if wave.order is WaveOrder.CONSUMERS_FIRST else both[::-1]
 
 
-def start_steps(migration: Migration, wave: Wave) -> tuple[MigrationStep, ...]:
+def start_steps(leg: Leg) -> tuple[MigrationStep, ...]:
     """What is done before a wave can be switched; no application is held up by it."""
-    link = forward_link(migration.name, wave.name)
-    topics = counted(len(wave.topics), "topic")
+    link, topics = leg.link, counted(len(leg.wave.topics), "topic")
     return (
-        MigrationStep(
-            StepKind.CREATE_LINK, link, f"create link {link} from {migration.source} to {migration.target}: {topics}"
-        ),
+        MigrationStep(StepKind.CREATE_LINK, link, f"create link {link} from {leg.here} to {leg.there}: {topics}"),
         MigrationStep(StepKind.RUN_LINK, link, f"run link {link}"),
-        MigrationStep(StepKind.CATCH_UP, link, f"wait until {link} has copied what {migration.source} holds"),
+        MigrationStep(StepKind.CATCH_UP, link, f"wait until {link} has copied what {leg.here} holds"),
         MigrationStep(StepKind.VERIFY, link, f"compare {topics} on both clusters"),
     )
 
 
-def switch_steps(migration: Migration, wave: Wave, part: Part) -> tuple[MigrationStep, ...]:
+def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
     """What a switch of a wave, or of a part of it, does (M3)."""
     moves_readers, moves_writers = part is not Part.PRODUCERS, part is not Part.CONSUMERS
+    wave = leg.wave.name
     return (
-        MigrationStep(
-            StepKind.PREFLIGHT, wave.name, f"look at wave {wave.name} again, and give every reason against it"
-        ),
-        *(_fenced(migration, wave) if moves_writers else ()),
-        *(_staged(migration, wave) if moves_readers else ()),
-        *(_end_of_copy(migration, wave) if moves_writers else ()),
-        MigrationStep(
-            StepKind.JOURNAL, wave.name, "write down that it goes on: until here all is put back, from here it ends"
-        ),
-        *(_published(migration, wave) if moves_readers else ()),
-        *(_released(wave, part)),
-        *(_turned(migration, wave) if moves_writers else ()),
+        MigrationStep(StepKind.PREFLIGHT, wave, f"look at wave {wave} again, and give every reason against it"),
+        *(_fenced(leg) if moves_writers else ()),
+        *(_staged(leg) if moves_readers else ()),
+        *(_end_of_copy(leg) if moves_writers else ()),
+        MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
+        *(_published(leg) if moves_readers else ()),
+        *(_released(leg, part)),
+        *(_turned(leg) if moves_writers else ()),
     )
 
 
-def _fenced(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
-    for fence in wave.fences:
+def _fenced(leg: Leg) -> Iterator[MigrationStep]:
+    wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
+    for fence in leg.wave.fences:
         if fence is not FenceKind.OBSERVE:
-            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, migration, wave))
-    link = forward_link(migration.name, wave.name)
-    quiet = f"{migration.limits.quiet_ms / 1000:g} s"
-    yield MigrationStep(
-        StepKind.QUIET, wave.name, f"see for {quiet} that no log of the wave grows and no transaction is open"
-    )
-    yield MigrationStep(
-        StepKind.PIN, wave.name, f"pin the ends of {counted(len(wave.topics), 'topic')} on {migration.source}"
-    )
-    yield MigrationStep(StepKind.DRAIN, link, f"wait until {link} has copied up to them")
-    yield MigrationStep(
-        StepKind.PAUSE_LINK, link, f"pause link {link}, so that nothing but applications writes to the target"
-    )
+            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, leg))
+    quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
+    look = f"see for {quiet} that no log of the wave grows and no transaction is open"
+    yield MigrationStep(StepKind.QUIET, wave, look)
+    yield MigrationStep(StepKind.PIN, wave, f"pin the ends of {topics} on {leg.here}")
+    yield MigrationStep(StepKind.DRAIN, leg.link, f"wait until {leg.link} has copied up to them")
+    pause = f"pause link {leg.link}, so that nothing but applications writes to {leg.there}"
+    yield MigrationStep(StepKind.PAUSE_LINK, leg.link, pause)
 
 
-def _fence(fence: FenceKind, migration: Migration, wave: Wave) -> str:
+def _fence(fence: FenceKind, leg: Leg) -> str:
     if fence is FenceKind.ROUTES:
-        return f"have the SDK's producers of {_codes(wave)} pause between two records"
+        return f"have the SDK's producers of {_codes(leg.wave)} pause between two records"
     if fence is FenceKind.ACL:
-        return f"deny writing to {counted(len(wave.topics), 'topic')} on {migration.source}"
-    return f"run {wave.hooks.fence}"
+        return f"deny writing to {counted(len(leg.wave.topics), 'topic')} on {leg.here}"
+    return f"run {leg.wave.hooks.fence}"
 
 
-def _staged(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+def _staged(leg: Leg) -> Iterator[MigrationStep]:
+    wave = leg.wave
     if wave.groups:
         groups = counted(len(wave.groups), "group")
-        yield MigrationStep(
-            StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {migration.source}"
-        )
+        yield MigrationStep(StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {leg.here}")
         yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
     for job in wave.jobs:
         yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, f"rewrite {job.checkpoint} beside where it will be")
 
 
-def _end_of_copy(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
-    back = reverse_link(migration.name, wave.name)
-    yield MigrationStep(
-        StepKind.VERIFY_END, wave.name, "compare what was copied since it was last compared, up to the pins"
-    )
-    yield MigrationStep(
-        StepKind.PREPARE_REVERSE,
-        back,
-        f"create link {back} from {migration.target} to {migration.source}, which begins at the target's ends",
-    )
+def _end_of_copy(leg: Leg) -> Iterator[MigrationStep]:
+    back = leg.next.link
+    yield MigrationStep(StepKind.VERIFY_END, leg.wave.name, "see that both clusters' logs still end where they did")
+    begins = f"create link {back} from {leg.there} to {leg.here}, which goes on where the copies end"
+    yield MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
 
 
-def _published(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+def _published(leg: Leg) -> Iterator[MigrationStep]:
+    wave = leg.wave
     if wave.groups:
         groups = counted(len(wave.groups), "group")
-        yield MigrationStep(StepKind.PUBLISH_GROUPS, wave.name, f"commit for {groups} on {migration.target}")
+        yield MigrationStep(StepKind.PUBLISH_GROUPS, wave.name, f"commit for {groups} on {leg.there}")
     for job in wave.jobs:
         where = job.moved or job.checkpoint
         yield MigrationStep(StepKind.PUBLISH_CHECKPOINTS, job.name, f"put the rewritten checkpoint to {where}")
 
 
-def _released(wave: Wave, part: Part) -> Iterator[MigrationStep]:
+def _released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
+    wave = leg.wave
+    if leg.number and FenceKind.ACL in wave.fences and part is not Part.CONSUMERS:
+        topics = counted(len(wave.topics), "topic")
+        yield MigrationStep(StepKind.LIFT_FENCE, wave.name, f"allow writing to {topics} on {leg.there} again")
     if wave.codes:
         whom = "applications" if part is Part.ALL else part.value
-        yield MigrationStep(StepKind.ROUTES, wave.name, f"lead {whom} of {_codes(wave)} to the target")
+        yield MigrationStep(StepKind.ROUTES, wave.name, f"lead {whom} of {_codes(wave)} to {leg.there}")
     if wave.hooks.release:
         yield MigrationStep(StepKind.RELEASE, wave.name, f"run {wave.hooks.release}")
 
 
-def _turned(migration: Migration, wave: Wave) -> Iterator[MigrationStep]:
+def _turned(leg: Leg) -> Iterator[MigrationStep]:
     """Applications go on by now: nothing of this holds them up."""
-    link, back = forward_link(migration.name, wave.name), reverse_link(migration.name, wave.name)
-    yield MigrationStep(
-        StepKind.RUN_REVERSE, back, f"run link {back}: {migration.source} keeps up, and going back is exact"
-    )
-    yield MigrationStep(StepKind.STOP_LINK, link, f"end the run of link {link}")
+    back = leg.next.link
+    yield MigrationStep(StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact")
+    yield MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
 
 
 def _codes(wave: Wave) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from anabranch.migration.inventory import GroupInventory, Inventory
-from anabranch.migration.names import NAME
+from anabranch.migration.legs import NAME
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.model.filters import DEFAULT_EXCLUDE, INTERNAL
 

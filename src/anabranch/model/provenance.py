@@ -3,7 +3,8 @@
 Two links in opposite directions are fine: a topic that a link fills is known by its topic id
 (``MirroredTopic``) and the opposite link leaves it out.  A topic is there before that is stored, and two topics of
 one name may have been made by people: what an opposite link would fill by its filter and its names is left out, too.
-A link that is the way back of another one (``back_of``) copies what that one has filled, which is paused.
+A link that is the way back of another one (``back_of``) copies what that one has filled, which is paused, and what
+the links before it in the same direction have.
 What another tool copies the other way is known by its name alone.
 Over three clusters nobody sees all of the topics, so a link whose target's records would come back to it through
 another cluster is refused as a whole.
@@ -12,7 +13,7 @@ another cluster is refused as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
@@ -64,11 +65,25 @@ def check_ring(link: str, source: str, target: str, into_source: Iterable[LinkRe
 
 
 def mirrored_by_opposite(
-    target: str, into_source: Iterable[LinkRecord], topics: Iterable[MirroredTopic], back_of: str | None = None
+    target: str, into_source: Iterable[LinkRecord], topics: Iterable[MirroredTopic], turned: Collection[str] = ()
 ) -> frozenset[TopicId]:
-    """Ids of the source's topics that a link from ``target`` fills, but for ``back_of``: a copy back would loop."""
-    opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target} - {back_of}
+    """Ids of the source's topics that a link from ``target`` fills, but for ``turned`` ones: a copy would loop."""
+    opposite = {r.wanted.spec.id for r in into_source if r.wanted.spec.source.cluster_id == target} - set(turned)
     return frozenset(t.target_id for t in topics if t.link in opposite)
+
+
+def turned_links(
+    spec: LinkSpec, into_source: Mapping[str, LinkRecord], into_target: Mapping[str, LinkRecord]
+) -> frozenset[str]:
+    """The links into the source that lie before a link in a row of ways back; all of them are paused or over."""
+    here, there, found, one = into_source, into_target, set(), spec.back_of
+    while one is not None and one not in found:
+        if here is into_source:
+            found.add(one)
+        record = here.get(one)
+        one = None if record is None else record.wanted.spec.back_of
+        here, there = there, here
+    return frozenset(found)
 
 
 def copied_home(spec: LinkSpec, topics: Iterable[str], own_topics: Collection[str]) -> dict[str, str]:
@@ -95,7 +110,7 @@ def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Rea
 
 
 def claimed_by_opposite(
-    target: str, into_source: Iterable[LinkRecord], own_topics: Iterable[str], back_of: str | None = None
+    target: str, into_source: Iterable[LinkRecord], own_topics: Iterable[str]
 ) -> dict[str, tuple[str, str]]:
     """Names of the source's topics that links from ``target`` fill or would fill: of which link, from which topic.
 
@@ -107,7 +122,7 @@ def claimed_by_opposite(
     claimed: dict[str, tuple[str, str]] = {}
     for record in into_source:
         spec = record.wanted.spec
-        if spec.source.cluster_id != target or spec.id == back_of:
+        if spec.source.cluster_id != target:
             continue
         try:
             naming, selected = load_naming(spec.naming, spec.source.context), select(load_filter(spec.filter), names)

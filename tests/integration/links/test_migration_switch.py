@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 
 from anabranch.kafka.security import open_cluster
 from anabranch.migration.journal import run_fields, run_of
-from anabranch.migration.names import forward_link, reverse_link
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import CopyRules, Limits, Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
@@ -79,6 +79,10 @@ class Stand:
         """The one that it has."""
         return self.migration.waves[0]
 
+    def leg(self, number: int = 0) -> Leg:
+        """One of the wave's legs."""
+        return Leg(self.migration, self.wave, number)
+
     def link(self, name: str) -> Link:
         """A link of the wave, to look at and to run."""
         if name not in self.links:
@@ -125,10 +129,11 @@ class Stand:
 
     # -- what a test does ------------------------------------------------------------------------------
 
-    def begin(self, what: str, steps: tuple[MigrationStep, ...], timeout_ms: int | None = None) -> str:
+    def begin(self, what: str, steps: tuple[MigrationStep, ...], timeout_ms: int | None = None, leg: int = 0) -> str:
         """Keep a run of these steps; returns its id."""
         deadline = None if timeout_ms is None else now_ms() + timeout_ms
-        made = WaveRun(uuid.uuid4().hex, self.migration.name, self.wave.name, what, steps, now_ms(), deadline)
+        run, names = uuid.uuid4().hex, (self.migration.name, self.wave.name)
+        made = WaveRun(run, *names, what, steps, now_ms(), deadline, leg=leg)
         kept = made.id, made.migration, made.wave, True, made.state.value, 1, made.began_ms, "mei", "", run_fields(made)
         self.store.begin(StoredRun(*kept))
         return made.id
@@ -149,12 +154,12 @@ class Stand:
 
     def start(self) -> None:
         """Have its links run, and all be copied."""
-        found = self.carry_out(self.begin("start", start_steps(self.migration, self.wave)))
+        found = self.carry_out(self.begin("start", start_steps(self.leg())))
         assert found.state is WaveRunState.DONE, found.why
 
-    def switch(self, timeout_ms: int | None = 60_000) -> str:
-        """Begin the switch of all of it."""
-        return self.begin("switch all", switch_steps(self.migration, self.wave, Part.ALL), timeout_ms)
+    def switch(self, timeout_ms: int | None = 60_000, leg: int = 0) -> str:
+        """Begin the switch of all of it, on one of its legs."""
+        return self.begin("switch", switch_steps(self.leg(leg), Part.ALL), timeout_ms, leg)
 
 
 @contextmanager
@@ -202,12 +207,12 @@ def assert_switched(made: Stand) -> None:
     twelfth = next(digest for digest, offset in here.items() if offset == 12)
     assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): (there[twelfth], "noted")}
     produce(made.new, topic, numbered(10, first=500))
-    back = made.link(reverse_link(made.migration.name, "orders"))
+    back = made.link(made.leg(1).link)
     back.await_position(topic, newest_offset(made.new, topic))
     assert values(made.old, topic) == values(made.new, topic)
     assert len(values(made.new, topic)) == 52
-    assert forward_link(made.migration.name, "orders") not in made.runs
-    assert engine.show(context_of(made.new, "admin"), forward_link(made.migration.name, "orders")).wanted.paused
+    assert made.leg().link not in made.runs
+    assert engine.show(context_of(made.new, "admin"), made.leg().link).wanted.paused
 
 
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
@@ -223,7 +228,29 @@ def test_a_wave_is_switched_and_its_way_back_runs(
         assert_switched(made)
 
 
-STEPS = len(switch_steps(Migration("m", "a", "b", (Wave("w", ("t",), ("g",)),)), Wave("w", ("t",), ("g",)), Part.ALL))
+def test_there_and_back_and_there_again(old: SandboxCluster, new: SandboxCluster, store: str) -> None:
+    """Records are written and groups read on each side in turn; each record is there once, each position exact."""
+    with stand(old, new, store) as made:
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        for leg in range(3):
+            run = made.carry_out(made.switch(leg=leg))
+            assert (run.state, run.why) == (WaveRunState.DONE, ""), leg
+            there, other = (old, new) if made.leg(leg).leads_back else (new, old)
+            lies = sorted(offsets(there, topic).items(), key=lambda one: one[1])
+            found = committed(there, group, [(topic, 0)])[topic, 0]
+            read = 12 + 15 * leg
+            assert found == (lies[read][1], "noted"), leg
+            produce(there, topic, numbered(10, first=1000 * (leg + 1)), batch=3)
+            transaction(there, topic, [b"paid %d" % (100 * (leg + 1))])
+            commit(there, group, {(topic, 0): (sorted(offsets(there, topic).values())[read + 15], "noted")})
+            back = made.link(made.leg(leg + 1).link)
+            back.await_position(topic, newest_offset(there, topic))
+            assert values(old, topic) == values(new, topic), leg
+            assert len(set(values(other, topic))) == 42 + 11 * (leg + 1)
+
+
+MODEL = Wave("w", ("t",), ("g",))
+STEPS = len(switch_steps(Leg(Migration("m", "a", "b", (MODEL,)), MODEL), Part.ALL))
 
 
 def test_an_engine_that_dies_at_each_step_leaves_what_the_next_one_ends(
@@ -262,12 +289,12 @@ def test_what_is_given_up_before_the_point_of_no_return_is_as_before(
         assert run.state is WaveRunState.CANCELLED
         assert "see for 0.2 s that no log of the wave grows and no transaction is open" in run.why
         open_.commit_transaction(30)
-        there = made.link(forward_link(made.migration.name, "orders"))
+        there = made.link(made.leg().link)
         there.await_position(topic, newest_offset(old, topic))
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): None}
         assert not engine.show(context_of(new, "admin"), there.id).wanted.paused
         with pytest.raises(UnknownLinkError):
-            engine.show(context_of(old, "admin"), reverse_link(made.migration.name, "orders"))
+            engine.show(context_of(old, "admin"), made.leg(1).link)
         assert made.carry_out(made.switch()).state is WaveRunState.DONE
 
 
@@ -288,6 +315,6 @@ def test_who_writes_after_the_ends_were_pinned_turns_the_switch_back(
         found = made.carry_out(run, writes)
         assert (found.state, wrote) == (WaveRunState.CANCELLED, [topic])
         assert found.why.startswith(f"wave orders: 3 records came to {topic}-0 after its end was pinned")
-        there = made.link(forward_link(made.migration.name, "orders"))
+        there = made.link(made.leg().link)
         there.await_position(topic, newest_offset(old, topic))
         assert values(old, topic) == values(new, topic)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from anabranch.migration.check import check, errors
-from anabranch.migration.names import forward_link, reverse_link
+from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
 
 pytestmark = pytest.mark.unit
@@ -87,6 +87,9 @@ def test_a_hook_is_enough_for_its_fence() -> None:
 def test_names_of_links_that_would_be_too_long_are_told() -> None:
     """A link's id has at most 63 characters."""
     long = replace(GOOD, name="m" * 40, waves=(replace(WAVE, name="w" * 40),))
-    assert len(reverse_link(long.name, "w" * 40)) == 86
+    assert len(Leg(long, long.waves[0], 1).link) == 86
     assert any("would have a name of 86 characters" in one for one in told(long))
-    assert forward_link("move", "orders") == "move-orders"
+    legs = [Leg(GOOD, WAVE, number) for number in range(4)]
+    assert [leg.link for leg in legs] == ["move-orders", "move-orders-back", "move-orders-2", "move-orders-2-back"]
+    assert [(leg.here, leg.there) for leg in legs] == [("old", "new"), ("new", "old")] * 2
+    assert [leg.spec().back_of for leg in legs] == [None, "move-orders", "move-orders-back", "move-orders-2"]

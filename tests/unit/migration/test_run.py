@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from anabranch.migration import run as runs
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import (
     NextMove,
     PassedError,
@@ -27,12 +28,12 @@ pytestmark = pytest.mark.unit
 
 WAVE = Wave("orders", ("orders",), ("shop",))
 MOVE = Migration("move", "old", "new", (WAVE,))
-SWITCH = switch_steps(MOVE, WAVE, Part.ALL)
+SWITCH = switch_steps(Leg(MOVE, WAVE), Part.ALL)
 
 
 def fresh(steps: tuple[MigrationStep, ...] = SWITCH, deadline_ms: int | None = 1_000) -> WaveRun:
     """A run that has not begun."""
-    return WaveRun("r", "move", "orders", "switch all", steps, 0, deadline_ms)
+    return WaveRun("r", "move", "orders", "switch", steps, 0, deadline_ms)
 
 
 class Killed(RuleBasedStateMachine):
@@ -41,7 +42,7 @@ class Killed(RuleBasedStateMachine):
     ``there`` is what has been done to the world, by step: done once more it stays, put back it goes.
     """
 
-    @initialize(steps=st.sampled_from([SWITCH, start_steps(MOVE, WAVE), SWITCH[:1]]))
+    @initialize(steps=st.sampled_from([SWITCH, start_steps(Leg(MOVE, WAVE)), SWITCH[:1]]))
     def begin(self, steps: tuple[MigrationStep, ...]) -> None:
         """A switch, or a list without a point of no return."""
         self.run = fresh(steps)

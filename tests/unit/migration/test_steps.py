@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
 from anabranch.migration.steps import Part, StepKind, parts, start_steps, switch_steps
 
@@ -27,6 +30,7 @@ BEFORE = {
 AFTER = {
     StepKind.PUBLISH_GROUPS,
     StepKind.PUBLISH_CHECKPOINTS,
+    StepKind.LIFT_FENCE,
     StepKind.ROUTES,
     StepKind.RELEASE,
     StepKind.RUN_REVERSE,
@@ -48,12 +52,16 @@ waves = st.builds(
 )
 
 
+def leg_of(wave: Wave, number: int = 0) -> Leg:
+    """One of its legs."""
+    return Leg(Migration("move", "old", "new", (wave,)), wave, number)
+
+
 @given(waves)
 def test_each_switch_has_one_point_of_no_return(wave: Wave) -> None:
     """What can be put back stands before it, what must be ended after it; nothing is done twice."""
-    migration = Migration("move", "old", "new", (wave,))
-    for part in parts(wave):
-        steps = switch_steps(migration, wave, part)
+    for part, number in itertools.product(parts(wave), (0, 1, 2)):
+        steps = switch_steps(leg_of(wave, number), part)
         kinds = [step.kind for step in steps]
         at = kinds.index(StepKind.JOURNAL)
         assert kinds.count(StepKind.JOURNAL) == 1
@@ -64,8 +72,7 @@ def test_each_switch_has_one_point_of_no_return(wave: Wave) -> None:
 @given(waves)
 def test_all_of_a_wave_is_switched_once(wave: Wave) -> None:
     """Its groups and jobs in one part, its producers in one, whatever the order."""
-    migration = Migration("move", "old", "new", (wave,))
-    kinds = [step.kind for part in parts(wave) for step in switch_steps(migration, wave, part)]
+    kinds = [step.kind for part in parts(wave) for step in switch_steps(leg_of(wave), part)]
     assert kinds.count(StepKind.RUN_REVERSE) == kinds.count(StepKind.PIN) == kinds.count(StepKind.DRAIN) == 1
     assert kinds.count(StepKind.PUBLISH_GROUPS) == bool(wave.groups)
     assert kinds.count(StepKind.PUBLISH_CHECKPOINTS) == len(wave.jobs)
@@ -75,9 +82,8 @@ def test_all_of_a_wave_is_switched_once(wave: Wave) -> None:
 def test_the_order_of_a_switch_is_that_of_the_documents() -> None:
     """Nobody writes before ends are pinned, nothing is translated before all is copied, and the way back stands."""
     wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), fences=(FenceKind.ROUTES, FenceKind.ACL))
-    migration = Migration("move", "old", "new", (wave,))
     assert parts(wave) == (Part.ALL,)
-    assert [step.kind.value for step in switch_steps(migration, wave, Part.ALL)] == [
+    assert [step.kind.value for step in switch_steps(leg_of(wave), Part.ALL)] == [
         "preflight",
         "fence producers",
         "fence producers",
@@ -95,7 +101,7 @@ def test_the_order_of_a_switch_is_that_of_the_documents() -> None:
         "run reverse link",
         "stop link",
     ]
-    assert [step.kind.value for step in start_steps(migration, wave)] == [
+    assert [step.kind.value for step in start_steps(leg_of(wave))] == [
         "create link",
         "run link",
         "catch up",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import FenceKind, JobKind, Migration, StreamJob, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, switch_steps
@@ -29,7 +30,7 @@ WAVE = Wave(
     codes=("orders",),
     fences=(FenceKind.ROUTES, FenceKind.ACL),
 )
-STEPS = switch_steps(Migration("move", "old", "new", (WAVE,)), WAVE, Part.ALL)
+STEPS = switch_steps(Leg(Migration("move", "old", "new", (WAVE,)), WAVE), Part.ALL)
 JOURNAL_AT = [step.kind for step in STEPS].index(StepKind.JOURNAL)
 
 
@@ -116,7 +117,7 @@ class World:
 
 def fresh(deadline_ms: int | None = None) -> Kept:
     """A run that has not begun."""
-    return Kept(run_fields(WaveRun("r", "move", "orders", "switch all", STEPS, 0, deadline_ms)))
+    return Kept(run_fields(WaveRun("r", "move", "orders", "switch", STEPS, 0, deadline_ms)))
 
 
 def ended(kept: Kept, world: World, now_ms: int = 0) -> WaveRun:

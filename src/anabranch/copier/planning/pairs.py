@@ -113,7 +113,7 @@ def unclaimed(
         return pairs
     copies = mirrored_by_opposite(spec.source.cluster_id, *links)
     own = [t.name for t in target.topics.values() if not t.internal and TopicId(t.id) not in copies]
-    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own, spec.back_of)
+    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own)
     left_out = {name: claim for name, claim in claimed.items() if name in strange}
     findings += [claimed_finding(name, link, original) for name, (link, original) in left_out.items()]
     return [pair for pair in pairs if pair.source.name not in left_out]

@@ -37,6 +37,7 @@ from anabranch.model.provenance import (
     mirrored_by_opposite,
     origins,
     second_link,
+    turned_links,
 )
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkStatus
@@ -79,6 +80,7 @@ class Planner:
         self._safety = Safety(target)
         self._topics = TargetTopics(target, self._links)
         self._upstream: Links | None = None
+        self._turned: frozenset[str] = frozenset()
         self._has_planned = False
         self._provided: dict[tuple[uuid.UUID, str], TargetTopicState] = {}
         self._source_topics, self._target_topics = RememberedTopics(source), RememberedTopics(target)
@@ -118,7 +120,8 @@ class Planner:
         pairs = not_home(spec, pairs, known, target, findings)
         if self._upstream is not None:
             links = (self._links.links.values(), self._links.mirrored.values())
-            pairs = unclaimed(spec, pairs, known, target, links, self._upstream.links.values(), findings)
+            upstream = [record for name, record in self._upstream.links.items() if name not in self._turned]
+            pairs = unclaimed(spec, pairs, known, target, links, upstream, findings)
         left_out -= {pair.source.name for pair in pairs}
         sure = [pair for pair in pairs if pair.target not in in_doubt]
         explicit = await admin.topic_configs(self._source, [pair.source.name for pair in sure])
@@ -277,7 +280,8 @@ class Planner:
         if now != record.origins:
             await self._store(lambda latest: replace(latest, origins=now))
         mirrored = self._upstream.mirrored.values()
-        return mirrored_by_opposite(spec.target.cluster_id, into_source, mirrored, spec.back_of)
+        self._turned = turned_links(spec, self._upstream.links, self._links.links)
+        return mirrored_by_opposite(spec.target.cluster_id, into_source, mirrored, self._turned)
 
     # -- what the target must have ---------------------------------------------------------------------
 

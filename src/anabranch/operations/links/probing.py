@@ -28,6 +28,7 @@ from anabranch.model.provenance import (
     looping_finding,
     mirrored_by_opposite,
     second_link,
+    turned_links,
     would_be_filled,
 )
 from anabranch.model.reasons import Reason, Severity
@@ -83,10 +84,12 @@ def filled_by_opposite(
 ) -> dict[str, Reason]:
     """The source's topics that a link from the target fills, or would fill, each with what its plans will say of it."""
     upstream = list(into_source.links.values())
-    looping = mirrored_by_opposite(spec.target.cluster_id, upstream, into_source.mirrored.values(), spec.back_of)
+    turned = turned_links(spec, into_source.links, into_target.links)
+    looping = mirrored_by_opposite(spec.target.cluster_id, upstream, into_source.mirrored.values(), turned)
     copies = mirrored_by_opposite(spec.source.cluster_id, into_target.links.values(), into_target.mirrored.values())
     own = [topic.name for topic in target.topics.values() if not topic.internal and TopicId(topic.id) not in copies]
-    claimed = claimed_by_opposite(spec.target.cluster_id, upstream, own, spec.back_of)
+    others = [record for record in upstream if record.wanted.spec.id not in turned]
+    claimed = claimed_by_opposite(spec.target.cluster_id, others, own)
     found = {name: claimed_finding(name, *claim) for name, claim in claimed.items() if name in source.topics}
     return found | {
         topic.name: looping_finding(topic.name) for topic in source.topics.values() if TopicId(topic.id) in looping

@@ -14,7 +14,7 @@ from anabranch.kafka.errors import passing
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.jobs import launcher
-from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
 from anabranch.operations.links.show import show
 from anabranch.operations.links.status import LinkStatusReader
@@ -84,7 +84,7 @@ async def apply(
     planned: RunPlan,
     how: Submission,
     directory: Path,
-) -> StartedLink:
+) -> StartedJob:
     """Start it, detached; ``contexts`` are those of source and target.
 
     Raises PlanChangedError, LinkRunsError, and what ``launcher.start_link`` raises; then nothing was started.
@@ -99,7 +99,7 @@ async def apply(
 
 
 async def begun(
-    target: Cluster, link_id: str, started: StartedLink, *, in_cluster: bool = False, planner_before: str | None = None
+    target: Cluster, link_id: str, started: StartedJob, *, in_cluster: bool = False, planner_before: str | None = None
 ) -> BegunRun:
     """Wait until a run has planned its lanes, or its process has ended; raises UnknownLinkError, ClusterError.
 
@@ -108,7 +108,7 @@ async def begun(
     """
     submitted: float | None = None
     statuses = LinkStatusReader(target)
-    while (code := started.process.poll()) is None or (in_cluster and code == 0):
+    while (code := started.code) is None or (in_cluster and code == 0):
         try:
             seen = (await statuses.of(link_id)).plan
         except AnabranchError as error:  # the target may not answer now: the run goes on meanwhile

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
-from anabranch.migration.spec import Migration, Wave
+from anabranch.migration.spec import Wave
 from anabranch.migration.steps import Part
 
 
@@ -29,13 +30,13 @@ class MigrationDesk(Protocol):
         Raises NotYetError while it is under way, and RefusedError where something differs.
         """
 
-    async def lead(self, migration: Migration, wave: Wave, part: Part) -> None:
-        """Publish where the applications of a wave's codes are led now."""
+    async def lead(self, leg: Leg, part: Part) -> None:
+        """Publish that the applications of a wave's codes are led to the end of a leg."""
 
-    async def hold(self, migration: Migration, wave: Wave) -> None:
+    async def hold(self, leg: Leg) -> None:
         """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
 
-    async def let_go(self, migration: Migration, wave: Wave) -> None:
+    async def let_go(self, leg: Leg) -> None:
         """Have those that paused go on where they were."""
 
     async def hook(self, command: str) -> None:
@@ -44,13 +45,16 @@ class MigrationDesk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a step is done with: the wave of a migration, its two clusters, and the run; ``subject`` is the step's."""
+    """What a step is done with: a leg between its clusters, and the run; ``subject`` is the step's."""
 
-    migration: Migration
-    wave: Wave
-    part: Part
-    source: Cluster
-    target: Cluster
+    leg: Leg
+    here: Cluster
+    there: Cluster
     desk: MigrationDesk
     run: WaveRun
     subject: str
+
+    @property
+    def wave(self) -> Wave:
+        """The leg's."""
+        return self.leg.wave

@@ -14,11 +14,9 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.writers import active_producers
-from anabranch.migration.names import forward_link
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import counted
-from anabranch.model import naming
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import NotYetError
@@ -56,7 +54,7 @@ class ForeignRecordsError(RefusedError):
 
 
 async def _partitions(cluster: Cluster, scene: Scene) -> list[TopicPartition]:
-    answer = await cluster.metadata(sorted(scene.wave.topics))
+    answer = await cluster.metadata(sorted(scene.leg.topics))
     for topic in answer.topics.values():
         cluster.check(topic.error, "Describe", f"topic {topic.name}")
     return [TopicPartition(name, index) for name, topic in sorted(answer.topics.items()) for index in topic.partitions]
@@ -64,9 +62,9 @@ async def _partitions(cluster: Cluster, scene: Scene) -> list[TopicPartition]:
 
 async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
     """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
-    partitions = await _partitions(scene.source, scene)
-    stable = await ends(scene.source, partitions, stable=True)
-    found = await ends(scene.source, partitions)
+    partitions = await _partitions(scene.here, scene)
+    stable = await ends(scene.here, partitions, stable=True)
+    found = await ends(scene.here, partitions)
     open_ = [str(one) for one in partitions if stable[one][1] < found[one][1]]
     if open_:
         raise NotYetError(f"a transaction is open on {', '.join(open_[:_NAMED])}")
@@ -76,11 +74,11 @@ async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
 async def quiet(scene: Scene) -> Result:
     """See for a while that no log of the wave grows and no transaction is open."""
     before = await _source_ends(scene)
-    await asyncio.sleep(scene.migration.limits.quiet_ms / 1000)
+    await asyncio.sleep(scene.leg.migration.limits.quiet_ms / 1000)
     after = await _source_ends(scene)
     grown = [one for one, end in after.items() if end > before.get(one, 0)]
     if grown:
-        who = await _writers(scene.source, grown)
+        who = await _writers(scene.here, grown)
         records = sum(after[one] - before.get(one, 0) for one in grown)
         raise NotYetError(f"{counted(records, 'record')} came to {grown[0]} and others: {who} writes")
     return None
@@ -108,8 +106,7 @@ def pinned(run: WaveRun) -> Mapping[str, int]:
 
 async def drain(scene: Scene) -> Result:
     """Wait until the link has copied up to what was pinned."""
-    link = forward_link(scene.migration.name, scene.wave.name)
-    left = await uncopied(scene.target, link, {name: end for name, end in pinned(scene.run).items() if end})
+    left = await uncopied(scene.there, scene.leg.link, {name: end for name, end in pinned(scene.run).items() if end})
     if left:
         raise NotYetError(f"{counted(len(left), 'lane')} to drain: {left[0]}")
     return None
@@ -123,12 +120,11 @@ async def verify_end(scene: Scene) -> Result:
     now, then = await _source_ends(scene), pinned(scene.run)
     for one, end in now.items():
         if end > then.get(str(one), 0):
-            by = await _writers(scene.source, [one])
+            by = await _writers(scene.here, [one])
             raise WrittenMeanwhileError(scene.wave.name, str(one), end - then.get(str(one), 0), by)
-    link = forward_link(scene.migration.name, scene.wave.name)
-    answers = (await translate(scene.target, link, [(one, end) for one, end in now.items() if end])).answers
-    policy = naming.load(scene.migration.copy.naming, scene.migration.source)
-    there = await ends(scene.target, [TopicPartition(policy.renamed(one.topic), one.partition) for one in now])
+    answers = (await translate(scene.there, scene.leg.link, [(one, end) for one, end in now.items() if end])).answers
+    names = scene.leg.topics
+    there = await ends(scene.there, [TopicPartition(names[one.topic], one.partition) for one in now])
     for answer in answers:
         if answer.to is not None and answer.answer is not None and there[answer.to][1] > answer.answer:
             raise ForeignRecordsError(scene.wave.name, str(answer.to), answer.answer, there[answer.to][1])

@@ -32,14 +32,14 @@ class NobodyToDenyError(RefusedError):
     _hint = "name the principals of its producers (principals), or take another fence"
 
 
-def denials(wave: Wave, rules: Iterable[Acl], own: str) -> tuple[Acl, ...]:
-    """The rules that fence a wave's topics: for the principals that it names, or else for whom rules allow writing.
+def denials(wave: Wave, topics: Iterable[str], rules: Iterable[Acl], own: str) -> tuple[Acl, ...]:
+    """The rules that fence topics: for the principals that the wave names, or else for whom rules allow writing.
 
     ``own`` is the principal of the links, which brings records back later.
     """
     every = list(rules)
     found = set()
-    for topic in wave.topics:
+    for topic in topics:
         named = set(wave.principals) or {rule.principal for rule in every if _allows(rule, topic)}
         found |= {_denial(topic, principal) for principal in named - {own}}
     return tuple(sorted(found))
@@ -62,25 +62,36 @@ def _denial(topic: str, principal: str) -> Acl:
     )
 
 
+def _denials(scene: Scene, rules: Iterable[Acl]) -> tuple[Acl, ...]:
+    return denials(scene.wave, scene.leg.topics, rules, scene.here.transport.principal)
+
+
 async def already_denied(scene: Scene) -> Result:
     """Which rules of the fence are there before the switch; they are somebody else's."""
-    rules = await describe_acls(scene.source)
-    mine = denials(scene.wave, rules, scene.source.transport.principal)
+    rules = await describe_acls(scene.here)
+    mine = _denials(scene, rules)
     return {"denied": [[rule.resource_name, rule.principal] for rule in mine if rule in set(rules)]}
 
 
 async def deny(scene: Scene) -> Result:
     """Deny writing; raises NobodyToDenyError, NoAuthorizerError, AclsRefusedError."""
-    found = denials(scene.wave, await describe_acls(scene.source), scene.source.transport.principal)
+    found = _denials(scene, await describe_acls(scene.here))
     if not found:
-        raise NobodyToDenyError(scene.wave.name, scene.source.name)
-    await create_acls(scene.source, found)
+        raise NobodyToDenyError(scene.wave.name, scene.here.name)
+    await create_acls(scene.here, found)
     return None
 
 
 async def lift(scene: Scene) -> None:
     """Take the rules of the fence away again, but for those that were there before."""
-    found = denials(scene.wave, await describe_acls(scene.source), scene.source.transport.principal)
+    found = _denials(scene, await describe_acls(scene.here))
     before = scene.run.result(StepKind.PREFLIGHT, scene.wave.name).get("denied", [])
     kept = {_denial(topic, principal) for topic, principal in before}
-    await delete_acls(scene.source, [rule for rule in found if rule not in kept])
+    await delete_acls(scene.here, [rule for rule in found if rule not in kept])
+
+
+async def open_there(scene: Scene) -> None:
+    """Take the fence away on the cluster that is moved to, which an earlier switch left behind there."""
+    rules = await describe_acls(scene.there)
+    topics, own = scene.leg.topics.values(), scene.there.transport.principal
+    await delete_acls(scene.there, [rule for rule in denials(scene.wave, topics, rules, own) if rule in set(rules)])

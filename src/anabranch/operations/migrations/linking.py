@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.migration.links import forward_spec, reverse_spec
-from anabranch.migration.names import forward_link
 from anabranch.model.caughtup import remaining_of
 from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.operations.links import change, create, delete
@@ -22,26 +20,25 @@ Result = Mapping[str, Any] | None
 
 
 async def create_link(scene: Scene) -> Result:
-    """Store the forward link; one of its name that is another one is refused."""
-    spec = forward_spec(scene.migration, scene.wave, "", "")
-    await _create(scene.source, scene.target, spec)
+    """Store the leg's link; one of its name that is another one is refused."""
+    await _create(scene.here, scene.there, scene.leg.spec())
     return None
 
 
 async def delete_link(scene: Scene) -> None:
-    """Forget the forward link, if it is the one that was made for the wave."""
-    await _delete(scene.target, forward_spec(scene.migration, scene.wave, "", ""))
+    """Forget the leg's link, if it is the one that was made for the wave."""
+    await _delete(scene.there, scene.leg.spec())
 
 
 async def prepare_reverse(scene: Scene) -> Result:
     """Store the way back, which begins where the copies end now."""
-    await _create(scene.target, scene.source, reverse_spec(scene.migration, scene.wave))
+    await _create(scene.there, scene.here, scene.leg.next.spec())
     return None
 
 
 async def delete_reverse(scene: Scene) -> None:
     """Forget the way back, which has copied nothing."""
-    await _delete(scene.source, reverse_spec(scene.migration, scene.wave))
+    await _delete(scene.here, scene.leg.next.spec())
 
 
 async def _create(source: Cluster, target: Cluster, spec: LinkSpec) -> None:
@@ -73,40 +70,40 @@ async def _delete(target: Cluster, made: LinkSpec) -> None:
 
 
 async def run_link(scene: Scene) -> Result:
-    """Have the forward link run."""
-    await scene.desk.run_link(scene.migration.target, scene.subject)
+    """Have the leg's link run."""
+    await scene.desk.run_link(scene.leg.there, scene.subject)
     return None
 
 
 async def end_link(scene: Scene) -> None:
-    """Have a forward link run no more that was made to run."""
-    await scene.desk.stop_link(scene.migration.target, scene.subject)
+    """Have a leg's link run no more that was made to run."""
+    await scene.desk.stop_link(scene.leg.there, scene.subject)
 
 
 async def stop_link(scene: Scene) -> Result:
-    """Have the forward link run no more."""
+    """Have the leg's link run no more."""
     await end_link(scene)
     return None
 
 
 async def run_reverse(scene: Scene) -> Result:
     """Have the way back run."""
-    await scene.desk.run_link(scene.migration.source, scene.subject)
+    await scene.desk.run_link(scene.leg.here, scene.subject)
     return None
 
 
 async def catch_up_wave(scene: Scene) -> Result:
-    """``catch_up`` of the wave's forward link, before a switch begins."""
-    return await catch_up(replace(scene, subject=forward_link(scene.migration.name, scene.wave.name)))
+    """``catch_up`` of the wave's leg's link, before a switch begins."""
+    return await catch_up(replace(scene, subject=scene.leg.link))
 
 
 async def catch_up(scene: Scene) -> Result:
     """Wait until no lane lacks more than a switch may begin with."""
     link = scene.subject
-    aim = await goal(scene.source, scene.target, link)
-    status = next(one for one in await LinkStatusReader(scene.target).read() if one.spec.id == link)
+    aim = await goal(scene.here, scene.there, link)
+    status = next(one for one in await LinkStatusReader(scene.there).read() if one.spec.id == link)
     left = remaining_of(aim, status)
-    if not left.within(scene.migration.limits.most_lag):
+    if not left.within(scene.leg.migration.limits.most_lag):
         stopped = ", ".join(str(lane.source) for lane in left.stopped)
         what = f"lanes have stopped: {stopped}" if stopped else f"{left.records:,} records are left to copy"
         raise NotYetError(f"link {link}: {what}")
@@ -114,19 +111,19 @@ async def catch_up(scene: Scene) -> Result:
 
 
 async def verify(scene: Scene) -> Result:
-    """Compare what the forward link has copied."""
-    return {"comparison": await scene.desk.verify(scene.migration.target, scene.subject)}
+    """Compare what the leg's link has copied."""
+    return {"comparison": await scene.desk.verify(scene.leg.there, scene.subject)}
 
 
 async def pause_link(scene: Scene) -> Result:
-    """Pause the forward link: its workers obey within two seconds, and it has nothing left to copy."""
-    await _set_paused(scene.target, scene.subject, paused=True)
+    """Pause the leg's link: its workers obey within two seconds, and it has nothing left to copy."""
+    await _set_paused(scene.there, scene.subject, paused=True)
     return None
 
 
 async def resume_link(scene: Scene) -> None:
     """Have it copy on."""
-    await _set_paused(scene.target, scene.subject, paused=False)
+    await _set_paused(scene.there, scene.subject, paused=False)
 
 
 async def _set_paused(target: Cluster, link: str, *, paused: bool) -> None:

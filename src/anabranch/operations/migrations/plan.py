@@ -16,7 +16,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.migration import check
 from anabranch.migration.estimate import Estimate, estimate
 from anabranch.migration.inventory import Inventory
-from anabranch.migration.links import forward_spec
+from anabranch.migration.legs import Leg
 from anabranch.migration.preflight import preflight
 from anabranch.migration.spec import Migration, Wave, WaveOrder
 from anabranch.migration.steps import MigrationStep, Part, parts, start_steps, switch_steps
@@ -160,7 +160,8 @@ async def _wave(
     expected: Estimate,
     reasons: Iterable[Reason],
 ) -> WavePlan:
-    spec = forward_spec(migration, wave, here.cluster_id, there.cluster_id)
+    leg = Leg(migration, wave)
+    spec = leg.spec(here.cluster_id, there.cluster_id)
     topics: tuple[TopicPlan, ...] = ()
     try:
         probed = await create.plan(source, target, spec)
@@ -172,8 +173,8 @@ async def _wave(
         wave.order,
         topics,
         wave.groups,
-        start_steps(migration, wave),
-        tuple(PartPlan(part, switch_steps(migration, wave, part)) for part in parts(wave)),
+        start_steps(leg),
+        tuple(PartPlan(part, switch_steps(leg, part)) for part in parts(wave)),
         expected,
         (*reasons, *found),
     )

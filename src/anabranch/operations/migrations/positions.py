@@ -10,7 +10,6 @@ from anabranch.errors import RefusedError
 from anabranch.groups.plan import GroupPlan, GroupStep
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka import groups as kafka_groups
-from anabranch.migration.names import forward_link
 from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
@@ -45,7 +44,7 @@ class GroupsBlockedError(RefusedError):
 
 async def groups_empty(scene: Scene) -> Result:
     """Wait until nobody reads in the wave's groups."""
-    found = await kafka_groups.describe(scene.source, scene.wave.groups)
+    found = await kafka_groups.describe(scene.here, scene.wave.groups)
     active = [group for group in found.values() if group.state.is_active]
     if active:
         first = active[0]
@@ -56,8 +55,7 @@ async def groups_empty(scene: Scene) -> Result:
 
 async def stage_groups(scene: Scene) -> Result:
     """Translate what the groups have committed of the wave's topics, and write it down."""
-    link = forward_link(scene.migration.name, scene.wave.name)
-    prepared = await selected(scene.source, scene.target, link, scene.wave.groups, scene.wave.topics)
+    prepared = await selected(scene.here, scene.there, scene.leg.link, scene.wave.groups, scene.leg.topics)
     plans = () if prepared is None else prepared[0].groups
     refused = {plan.group: plan for plan in plans if _is_refused(plan)}
     if waiting := [plan for plan in refused.values() if {one.why for one in plan.reasons} <= _WAITS]:
@@ -91,8 +89,8 @@ async def publish_groups(scene: Scene) -> Result:
         group: {TopicPartition.parse(name): Commit(offset, note) for name, (offset, note) in places.items()}
         for group, places in staged.items()
     }
-    there = await kafka_groups.committed(scene.target, list(wanted))
-    known = await kafka_groups.describe(scene.target, list(wanted))
+    there = await kafka_groups.committed(scene.there, list(wanted))
+    known = await kafka_groups.describe(scene.there, list(wanted))
     at = now_ms()
     undo_id = new_id(at)
     records = []
@@ -100,9 +98,9 @@ async def publish_groups(scene: Scene) -> Result:
         left = {one: commit for one, commit in commits.items() if not _has(there.get(group, {}).get(one), commit)}
         if left:
             former = {one: there.get(group, {}).get(one) for one in left}
-            what = sync.what(forward_link(scene.migration.name, scene.wave.name))
+            what = sync.what(scene.leg.link)
             records.append(UndoRecord(undo_id, group, group in known, former, left, at, what))
-    failed = await move(scene.target, Positions(scene.target), records)
+    failed = await move(scene.there, Positions(scene.there), records)
     if failed:
         group, why = next(iter(failed.items()))
         raise NotYetError(f"group {group}: {why}")

@@ -8,9 +8,10 @@ from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
-from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.migration.steps import MigrationStep, StepKind
 from anabranch.operations.migrations import ending, fencing, linking, positions
 from anabranch.operations.migrations.desk import MigrationDesk, Scene
 from anabranch.operations.migrations.linking import Result
@@ -53,8 +54,9 @@ class ClusterSteps:
     def _scene(self, run: WaveRun, step: MigrationStep) -> Scene:
         wave = self.migration.wave(run.wave)
         assert wave is not None, f"{run.wave} is no wave of {self.migration.name}"
-        part = Part(run.what.removeprefix("switch ")) if run.what.startswith("switch ") else Part.ALL
-        return Scene(self.migration, wave, part, self.source, self.target, self.desk, run, step.subject)
+        leg = Leg(self.migration, wave, run.leg)
+        here, there = (self.target, self.source) if leg.leads_back else (self.source, self.target)
+        return Scene(leg, here, there, self.desk, run, step.subject)
 
 
 async def _nothing(_: Scene) -> Result:
@@ -75,7 +77,7 @@ async def _fence(scene: Scene) -> Result:
         case FenceKind.ACL:
             await fencing.deny(scene)
         case FenceKind.ROUTES:
-            await scene.desk.hold(scene.migration, scene.wave)
+            await scene.desk.hold(scene.leg)
         case FenceKind.OBSERVE:
             pass
     return None
@@ -88,13 +90,18 @@ async def _lift(scene: Scene) -> None:
         case FenceKind.ACL:
             await fencing.lift(scene)
         case FenceKind.ROUTES:
-            await scene.desk.let_go(scene.migration, scene.wave)
+            await scene.desk.let_go(scene.leg)
         case _:
             pass
 
 
+async def _open_there(scene: Scene) -> Result:
+    await fencing.open_there(scene)
+    return None
+
+
 async def _lead(scene: Scene) -> Result:
-    await scene.desk.lead(scene.migration, scene.wave, scene.part)
+    await scene.desk.lead(scene.leg, scene.run.part)
     return None
 
 
@@ -120,6 +127,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.PREPARE_REVERSE: linking.prepare_reverse,
     StepKind.JOURNAL: _nothing,
     StepKind.PUBLISH_GROUPS: positions.publish_groups,
+    StepKind.LIFT_FENCE: _open_there,
     StepKind.ROUTES: _lead,
     StepKind.RELEASE: _release,
     StepKind.RUN_REVERSE: linking.run_reverse,

@@ -1,0 +1,84 @@
+"""The ways of a wave: from where its applications are to where they are led, there and back and there again.
+
+The first leg is that of the forward link; each later one is the way back of the one before it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from anabranch.migration.spec import Migration, Wave
+from anabranch.model import naming
+from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.model.plugins import PluginSpec
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_BACK = "-back"
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One way of a wave; ``number`` counts from 0, and is even where it leads from the source to the target."""
+
+    migration: Migration
+    wave: Wave
+    number: int = 0
+
+    @property
+    def leads_back(self) -> bool:
+        """Whether it leads from the target to the source."""
+        return self.number % 2 == 1
+
+    @property
+    def here(self) -> str:
+        """The context of the cluster that is left."""
+        return self.migration.target if self.leads_back else self.migration.source
+
+    @property
+    def there(self) -> str:
+        """The context of the cluster that is moved to."""
+        return self.migration.source if self.leads_back else self.migration.target
+
+    @property
+    def link(self) -> str:
+        """The link that copies from here to there: ``NAME-WAVE``, ``NAME-WAVE-back``, ``NAME-WAVE-2``, and so on."""
+        again = f"-{self.number // 2 + 1}" if self.number > 1 else ""
+        return f"{self.migration.name}-{self.wave.name}{again}{_BACK if self.leads_back else ''}"
+
+    @property
+    def next(self) -> Leg:
+        """The way back of this one."""
+        return replace(self, number=self.number + 1)
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """What each topic is called here, and there; raises UnknownPluginError, InvalidFieldError."""
+        policy = naming.load(self.migration.copy.naming, self.migration.source)
+        names = {topic: policy.renamed(topic) for topic in self.wave.topics}
+        return {there: here for here, there in names.items()} if self.leads_back else names
+
+    def spec(self, source_id: str = "", target_id: str = "") -> LinkSpec:
+        """The link; raises InvalidFieldError."""
+        rules, limits = self.migration.copy, self.migration.limits
+        here, there = ClusterRef(self.here, source_id), ClusterRef(self.there, target_id)
+        if self.number:
+            before = replace(self, number=self.number - 1)
+            return LinkSpec(self.link, here, there, configs=rules.configs, back_of=before.link)
+        return LinkSpec(
+            self.link,
+            here,
+            there,
+            filter=PluginSpec("regex", {"include": [re.escape(topic) for topic in self.wave.topics], "exclude": []}),
+            naming=rules.naming,
+            replication_factor=rules.replication_factor,
+            start=rules.start,
+            mode=rules.mode,
+            configs=rules.configs,
+            rate_limit=limits.source_rate,
+        )
+
+
+def longest_link(migration: Migration) -> str:
+    """The longest name of its first two links of a wave, empty where it has no wave."""
+    return max((Leg(migration, wave, 1).link for wave in migration.waves), key=len, default="")
