@@ -20,11 +20,9 @@ import os
 import runpy
 import select
 import shlex
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import traceback
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +30,7 @@ from typing import NoReturn
 
 from anabranch.spark import handover
 from anabranch.spark.handover import STREAMS
+from anabranch.spark.scratch import ScratchDirectory
 
 KINDS = (
     "pyspark.worker",
@@ -47,8 +46,8 @@ _PR_SET_NAME = 15
 class ForkServer:
     """The server of this process: ``prepare`` before the JVM is started, since that hands its environment on."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self) -> None:
+        self._scratch = ScratchDirectory("forks")
 
     @classmethod
     def prepare(cls) -> ForkServer | None:
@@ -56,8 +55,8 @@ class ForkServer:
 
         None where files of a temporary directory cannot be run: Spark starts its Python as ever.
         """
-        made = cls(Path(tempfile.mkdtemp(prefix="anabranch-forks-")))
-        python = made._directory / "python"
+        made = cls()
+        python = made._scratch.path / "python"
         python.write_text(
             f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(handover.__file__)} "
             f'{shlex.quote(str(made._address))} {shlex.quote(sys.executable)} "$@"\n'
@@ -91,11 +90,11 @@ class ForkServer:
 
     def remove(self) -> None:
         """Remove the directory: the driver does as it ends, or the server of a driver that was killed."""
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._scratch.remove()
 
     @property
     def _address(self) -> Path:
-        return self._directory / "socket"
+        return self._scratch.path / "socket"
 
 
 def _leave_descriptors(*kept: int) -> None:

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,6 +25,7 @@ from anabranch.errors import AnabranchError
 from anabranch.jars import shared_classes
 from anabranch.jars.spark_home import spark_home
 from anabranch.spark.errors import SparkNotStartedError
+from anabranch.spark.scratch import ScratchDirectory
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 LAUNCHER_OPTIONS = "SPARK_LAUNCHER_OPTS"
@@ -46,7 +45,7 @@ class QuickJvm:
         self._made: Path | None = None
         self._wanted: Path | None = None
         self._jvm: subprocess.Popen[bytes] | None = None
-        self._answer: Path | None = None
+        self._scratch: ScratchDirectory | None = None
 
     def start(self, settings: Mapping[str, str]) -> None:
         """Start it with Spark's settings, and return at once; what the user set of its options wins over ours."""
@@ -55,10 +54,11 @@ class QuickJvm:
         home = spark_home()
         given = os.environ.get(OPTIONS, "")
         classes = [] if "SharedArchive" in given else self._classes(home / "jars")
-        self._answer = Path(tempfile.mkdtemp(prefix="anabranch-jvm-")) / "address"
+        self._scratch = ScratchDirectory("jvm")
+        answer = str(self._scratch.path / "address")
         environment = {LAUNCHER_OPTIONS: _QUICK, **os.environ}
         environment[OPTIONS] = " ".join([_QUICK, *classes, given]).strip()
-        environment |= {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", _ANSWER: str(self._answer)}
+        environment |= {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", _ANSWER: answer}
         command = [str(home / "bin" / "spark-submit")]
         for key, value in settings.items():
             command += ["--conf", f"{key}={value}"]
@@ -73,14 +73,15 @@ class QuickJvm:
 
     def connect(self) -> None:
         """Wait until it listens, and have pyspark use it; raises SparkNotStartedError."""
-        if self._answer is None:
+        if self._scratch is None:
             return
-        while not self._answer.exists():
+        address = self._scratch.path / "address"
+        while not address.exists():
             if self._jvm is None or self._jvm.poll() is not None:
                 ended = "" if self._jvm is None else f" (exit code {self._jvm.returncode})"
                 raise SparkNotStartedError(self._master, f"its JVM ended{ended} before it listened")
             time.sleep(_LOOK_S)
-        answer = self._answer.read_bytes()
+        answer = address.read_bytes()
         os.environ[PORT] = str(int.from_bytes(answer[:4], "big"))
         os.environ[SECRET] = answer[8:].decode()
         self._forget_answer()
@@ -102,7 +103,7 @@ class QuickJvm:
         """Leave nothing: it ends by itself with its input; one whose archive would be of half a run is killed."""
         jvm = self._jvm
         if jvm is not None:
-            if self._answer is not None or self._made is not None:
+            if self._scratch is not None or self._made is not None:
                 jvm.kill()
             if jvm.stdin is not None:
                 jvm.stdin.close()
@@ -111,9 +112,9 @@ class QuickJvm:
         self._forget_answer()
 
     def _forget_answer(self) -> None:
-        if self._answer is not None:
-            shutil.rmtree(self._answer.parent, ignore_errors=True)
-        self._answer = None
+        if self._scratch is not None:
+            self._scratch.remove()
+        self._scratch = None
 
     def _classes(self, jars: Path) -> list[str]:
         try:

@@ -51,7 +51,9 @@ def test_it_has_the_topics_and_the_maps_of_its_link_the_other_way_round(both: La
     assert spec.naming == PluginSpec("original", {"of": "prefix", "of_source": "old"})
     assert [(one.source, one.target) for one in maps] == [(TO_A, A), (TO_B, B)]
     for one in maps:
-        assert [(run.target, run.source, run.length) for run in one.ranges] == [(r.source, r.target, r.length) for r in RUNS]
+        assert [(run.target, run.source, run.length) for run in one.ranges] == [
+            (r.source, r.target, r.length) for r in RUNS
+        ]
         assert (one.ranges.source_end, one.ranges.target_end) == (TARGET_END, SOURCE_END)
     assert [reason.fix for reason in reasons] == [f"anabranch link pause {LINK}"]
     links.pause(both.target, LINK)

@@ -118,7 +118,7 @@ class ClientSession:
             if self.is_over:
                 return
             idle = self.broker.cluster.timers.monotonic() - self._active
-            if idle >= longest and not self._busy and self.broker.power is BrokerPower.ON:
+            if idle >= longest and self.broker.power is BrokerPower.ON:  # one that waits for an answer, too
                 self.end()
             else:
                 self.broker.cluster.timers.call_later(max(1.0, longest - idle), look)
@@ -156,6 +156,7 @@ class ClientSession:
         if self.is_over or not self._busy:
             return
         self._busy = False
+        self._active = self.broker.cluster.timers.monotonic()
         tags = b"\0" if flexible and key != API_VERSIONS else b""
         size = 4 + len(tags) + len(body)
         self._sink.deliver(size.to_bytes(4) + correlation.to_bytes(4, signed=True) + tags + body)

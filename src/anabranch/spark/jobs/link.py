@@ -20,6 +20,7 @@ from anabranch.spark.jobs.events import EventLog, keep_apart
 from anabranch.spark.jobs.link_options import LinkOptions
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.spark.quickjvm import QuickJvm
+from anabranch.spark.scratch import remove_abandoned
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         jvm.start(settings | ({} if options.master is None else {"spark.master": options.master}))
         # Only now: the JVM starts meanwhile, which takes about as long.
+        remove_abandoned()
         from anabranch.spark.jobs import link_driver
 
         if forks is not None:

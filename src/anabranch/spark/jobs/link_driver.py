@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
@@ -33,6 +31,7 @@ from anabranch.spark.link.restarting import RestartingQuery
 from anabranch.spark.link.slots import Slots, cores
 from anabranch.spark.link.survey import STOP_S, Survey
 from anabranch.spark.quickjvm import QuickJvm
+from anabranch.spark.scratch import ScratchDirectory
 from anabranch.spark.session import session
 
 SURVEY_S = 2.0
@@ -113,10 +112,10 @@ def _run(job: LinkJob, options: LinkOptions, events: EventLog, jvm: QuickJvm) ->
     signal.signal(signal.SIGINT, ask)
     copied = _Copied()
     held: int | None = None
-    with tempfile.TemporaryDirectory(prefix="anabranch-") as scratch:
+    with ScratchDirectory("link") as scratch:
         # Of this machine, whatever file system the cluster's default is: only the driver writes there.
-        place = options.checkpoint or (Path(scratch) / "checkpoint").as_uri()
-        slots = Slots(Path(scratch), options.slots)
+        place = options.checkpoint or (scratch.path / "checkpoint").as_uri()
+        slots = Slots(scratch.path, options.slots)
         slots.follow(cores(spark))
         query = RestartingQuery(lambda: start(spark, job, place, slots.file), events.tell)
         events.tell(RunEvent(RunEventKind.STARTED, f"started: Spark {spark.version} runs the link's query"))
