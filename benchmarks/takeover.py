@@ -1,20 +1,26 @@
 """How long a takeover lasts after another writer's batches: ``python -m benchmarks.takeover``.
 
-A mapped lane's last batch lies in front of 100,000 batches of a producer that is none of the link's, one record each.
-The lane is taken over on a real broker, and its records are looked for from the log's end.  Prints the seconds of a
-lane without foreign batches and of that one, the cost for each batch, and the longest pause of the event loop; writes
-the section ``takeover`` of ``build/bench.json``.
+A mapped lane's last batch lies in front of 1,000, 10,000 or 100,000 batches of a producer that is none of the link's,
+one record each.  Each such lane is taken over on a real broker, and its records are looked for from the log's end.
+Prints for each, and for a lane without foreign batches, the seconds, the requests, the CPU of each foreign batch, how
+many times as long it takes as the row before, and the longest turn of the event loop in CPU time, which a busy machine
+does not change; writes the section ``takeover`` of ``build/bench.json``.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership.takeover_manager import takeover_manager
@@ -22,6 +28,7 @@ from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka import produce
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.connection import Connection
 from anabranch.kafka.partitions import new_producer_id
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
@@ -39,66 +46,112 @@ from benchmarks import report
 from benchmarks.clusters import clusters
 from benchmarks.run import OUTPUT
 
-SOURCE, TARGET = "old", "new"
+BATCHES = (0, 1_000, 10_000, 100_000)
 RECORDS = 50
 AT_ONCE = 500
 LIMIT_S = 20.0
 TICK_S = 0.005
+ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Takeovers behind so many foreign batches; medians, but for the longest turn."""
+
+    foreign_batches: int
+    seconds: float
+    cpu_s: float
+    requests: float
+    longest_turn_ms: float
 
 
 def main() -> int:
     """Run it; 1 where the takeover takes longer than the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batches", type=int, default=100_000)
+    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="foreign ones, each its own lane")
     parser.add_argument("--bytes", type=int, default=100, help="of each foreign record's value")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch, clusters(Path(scratch)) as (cluster, _):
         context = ClusterContext(cluster.spec.name, tuple(cluster.bootstrap.split(",")))
-        figures = asyncio.run(_run(context, options.batches, options.bytes))
-    print(json.dumps(figures, indent=2))
-    report.write("takeover", figures, OUTPUT)
-    return int(figures["behind_s"] > LIMIT_S)
+        print("\n".join(report.machine(cluster.spec.version)), flush=True)
+        rows = asyncio.run(_run(context, options.batches, options.bytes))
+    print(_table(rows))
+    report.write("takeover", [asdict(row) for row in rows], OUTPUT)
+    return int(max(row.seconds for row in rows) > LIMIT_S)
 
 
-async def _run(context: ClusterContext, batches: int, size: int) -> dict[str, float]:
+def _table(rows: Sequence[Row]) -> str:
+    head = ("foreign batches", "s", "CPU s", "requests", "CPU us a batch", "x the row before", "longest turn ms")
+    lines = [head]
+    for at, row in enumerate(rows):
+        alone = rows[0].cpu_s if rows[0].foreign_batches == 0 else 0.0
+        each = f"{(row.cpu_s - alone) / row.foreign_batches * 1e6:.1f}" if row.foreign_batches else ""
+        ratio = f"{row.seconds / rows[at - 1].seconds:.1f}" if at else ""
+        times = f"{row.seconds:.3f}", f"{row.cpu_s:.3f}"
+        lines.append(
+            (f"{row.foreign_batches:,}", *times, f"{row.requests:,.0f}", each, ratio, f"{row.longest_turn_ms:.1f}")
+        )
+    return report.columns(lines, left=0)
+
+
+async def _run(context: ClusterContext, sizes: Sequence[int], size: int) -> list[Row]:
     async with open_cluster(context) as cluster:
         await ensure_topics(cluster)
-        for topic in (SOURCE, TARGET):
-            await create_topic(cluster, topic, 1, 1, {})
-        await until_led(cluster, [SOURCE, TARGET])
-        await _append(cluster, SOURCE, 1, RECORDS, 10, -1)
-        lane = await _taken(cluster, "first")
-        assert lane.active is not None
-        await _append(cluster, TARGET, 1, RECORDS, 10, lane.active.ownership.producer_id)
-        begun = time.monotonic()
-        await _taken(cluster, "second")
-        alone = time.monotonic() - begun
-        await _append(cluster, TARGET, batches, 1, size, await new_producer_id(cluster))
+        await _row(cluster, 1, size)  # what is only there the first time
+        return [await _row(cluster, batches, size) for batches in sizes]
+
+
+async def _row(cluster: Cluster, batches: int, size: int) -> Row:
+    """A lane of its own, taken over again and again: every owner finds the same last batch behind the foreign ones."""
+    source, target = f"old-{batches}", f"new-{batches}"
+    for topic in (source, target):
+        await create_topic(cluster, topic, 1, 1, {})
+    await until_led(cluster, [source, target])
+    await _append(cluster, source, 1, RECORDS, 10, -1)
+    lane = await _taken(cluster, source, target, "first")
+    assert lane.active is not None
+    await _append(cluster, target, 1, RECORDS, 10, lane.active.ownership.producer_id)
+    if batches:
+        await _append(cluster, target, batches, 1, size, await new_producer_id(cluster))
+    seconds, cpu, requests, turns = [], [], [], []
+    for number in range(ROUNDS):
         begun, used = time.monotonic(), time.process_time()
-        watch = asyncio.create_task(_longest_pause())
-        lane = await _taken(cluster, "third")
-        behind, cpu = time.monotonic() - begun, time.process_time() - used
+        watch = asyncio.create_task(_longest_turn())
+        with _counted() as sent:
+            lane = await _taken(cluster, source, target, f"next-{number}")
+        seconds.append(time.monotonic() - begun)
+        cpu.append(time.process_time() - used)
+        requests.append(len(sent))
         watch.cancel()
+        turns.append(await watch)
         assert lane.copied.position == RECORDS, lane.copied.position
-        return {
-            "foreign_batches": batches,
-            "alone_s": round(alone, 3),
-            "behind_s": round(behind, 2),
-            "behind_cpu_s": round(cpu, 2),
-            "us_per_batch": round((behind - alone) / batches * 1e6, 1),
-            "longest_pause_ms": round(await watch * 1000, 1),
-        }
+    median = statistics.median
+    return Row(batches, round(median(seconds), 3), round(median(cpu), 3), median(requests), round(max(turns) * 1e3, 1))
 
 
-async def _taken(cluster: Cluster, owner: str) -> Lane:
+@contextmanager
+def _counted() -> Iterator[list[int]]:
+    """The API keys of all requests that are sent meanwhile."""
+    sent: list[int] = []
+    submit = Connection.submit
+
+    def counted(connection: Connection, api_key: int, *more: Any) -> Any:
+        sent.append(api_key)
+        return submit(connection, api_key, *more)
+
+    with patch.object(Connection, "submit", counted):
+        yield sent
+
+
+async def _taken(cluster: Cluster, source_topic: str, target_topic: str, owner: str) -> Lane:
     """The lane once this owner of the same run has taken it over."""
-    source, _ = await cluster.partition(SOURCE, 0)
-    target, _ = await cluster.partition(TARGET, 0)
+    source, _ = await cluster.partition(source_topic, 0)
+    target, _ = await cluster.partition(target_topic, 0)
     lane = Lane(
         LaneAssignment(
             LaneKey("bench", TopicId(source.id), 0),
-            TopicPartition(SOURCE, 0),
-            TopicPartition(TARGET, 0),
+            TopicPartition(source_topic, 0),
+            TopicPartition(target_topic, 0),
             TopicId(target.id),
             LaneStart(),
             ModePolicy.MAPPED,
@@ -136,13 +189,13 @@ async def _append(cluster: Cluster, topic: str, batches: int, records: int, size
             assert code == 0, code
 
 
-async def _longest_pause() -> float:
+async def _longest_turn() -> float:
     longest = 0.0
     try:
         while True:
-            begun = time.monotonic()
+            begun = time.thread_time()
             await asyncio.sleep(TICK_S)
-            longest = max(longest, time.monotonic() - begun - TICK_S)
+            longest = max(longest, time.thread_time() - begun)
     except asyncio.CancelledError:
         return longest
 

@@ -61,29 +61,52 @@ def _bring(work: Path) -> None:
         archive.extractall(work)
 
 
+def prepared() -> Path:
+    """Where the program is as its first start leaves it: what it builds and its tables are most of a start; made once."""
+    program = distribution()
+    place = program.with_name(f"{program.name}-started")
+    with FileLock(f"{place}.lock"):
+        if not place.exists():
+            with tempfile.TemporaryDirectory(dir=place.parent) as work:
+                home = Path(work) / "keycloak"
+                shutil.copytree(program, home)
+                with _running(home, "master"):
+                    pass
+                os.replace(home, place)
+    return place
+
+
 @contextmanager
 def keycloak(directory: Path, users: Mapping[str, Sequence[str]]) -> Iterator[Keycloak]:
     """A provider with these users and their groups; a user's password is ``NAME-password``."""
     home = directory / "keycloak"
-    shutil.copytree(distribution(), home)
+    shutil.copytree(prepared(), home)
     (home / "data" / "import").mkdir(parents=True)
     (home / "data" / "import" / "realm.json").write_text(json.dumps(_realm(users)), encoding="utf-8")
+    with _running(home, REALM, "--import-realm") as made:
+        yield made
+
+
+@contextmanager
+def _running(home: Path, realm: str, *more: str) -> Iterator[Keycloak]:
+    """The program with its data below ``home``, and its log beside it, once it answers for the realm."""
     held = lease_ports(2)
     port, management = (one.port for one in held)
-    command = ["bash", str(home / "bin" / "kc.sh"), "start-dev", "--import-realm", "--cache=local"]
+    command = ["bash", str(home / "bin" / "kc.sh"), "start-dev", "--cache=local", *more]
     command += ["--http-host=127.0.0.1", f"--http-port={port}", f"--http-management-port={management}"]
-    issuer = f"http://127.0.0.1:{port}/realms/{REALM}"
-    with (directory / "keycloak.log").open("wb") as log:
+    issuer = f"http://127.0.0.1:{port}/realms/{realm}"
+    log = home.with_name("keycloak.log")
+    with log.open("wb") as out:
         process = subprocess.Popen(
             command,
             env={**os.environ, "JAVA_OPTS": JAVA},
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=out,
+            stderr=out,
             start_new_session=True,
         )
         try:
-            _await(process, issuer, directory / "keycloak.log")
+            _await(process, issuer, log)
             yield Keycloak(issuer, process.pid)
         finally:
             os.killpg(process.pid, signal.SIGTERM)

@@ -75,9 +75,23 @@ def expected() -> tuple[Seen, ...]:
 def _expected() -> Iterator[Seen]:
     for one in GIVEN:
         for partition in range(one.partitions):
-            for n in range(one.records - 1):
-                yield f"{one.topic}-{partition}-{n % 3}", f"{partition}/{n}", n // 3 + 1
-            yield f"{one.topic}-{partition}-last", f"{partition}/{one.records - 1}", 1
+            for n in range(one.records):
+                is_last = n == one.records - 1
+                yield _key(one, partition, n), f"{partition}/{n}", 1 if is_last else n // 3 + 1
+
+
+def left(place: Path) -> set[tuple[str, str]]:
+    """Keys and texts of the records that are to be read from a checkpoint's positions on, from the data alone."""
+    return {
+        (_key(one, at.partition, n), f"{at.partition}/{n}")
+        for one in GIVEN
+        for at, begin in next_offsets(place, one.topic).items()
+        for n in range(begin, one.records)
+    }
+
+
+def _key(one: Given, partition: int, n: int) -> str:
+    return f"{one.topic}-{partition}-{'last' if n == one.records - 1 else n % 3}"
 
 
 def sources(cluster: SandboxCluster, names: Mapping[str, str] | None = None, **more: Any) -> list[dict[str, Any]]:

@@ -271,23 +271,65 @@ def test_the_old_consumer_goes_on_exactly(lab: Lab, tmp_path: Path) -> None:
     assert moves.from_a_checkpoint(flink, begun, job).records == lab.unmoved.records
 
 
-@pytest.mark.full
-def test_an_old_consumer_that_was_stopped_with_a_savepoint_is_refused(lab: Lab, tmp_path: Path) -> None:
-    """It holds where the last checkpoint was: Flink itself repeats records from there, on the very same cluster."""
-    flink = lab.flinks[OLD]
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """An old consumer that `flink stop` has ended between two checkpoints; ``again`` is Flink's own restart from it."""
+
+    savepoint: Path
+    begun: Output
+    again: Output
+
+
+@pytest.fixture(scope="module")
+def stopped(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    """Stopped behind one checkpoint and before the next, and restored where it was, without a move."""
+    flink, scratch = lab.flinks[OLD], tmp_path_factory.mktemp("stopped")
     specs = moves.sources(lab.source, kind="legacy")
-    settings = flink.version.conf() | flink.version.retained(tmp_path / "checkpoints", "5s")
+    settings = flink.version.conf() | flink.version.retained(scratch / "checkpoints", "5s")
     begun = flink.start("old consumer, stopped", moves.paced(specs), settings)
     flink.wait_records(begun, ALL // 4)
     done = len(begun.of("complete"))
     flink.wait(begun, lambda seen: len(seen.of("complete")) > done, "another checkpoint")
     flink.wait_records(begun, len(begun.records) + 10)  # behind one checkpoint, and long before the next
-    savepoint = flink.stop(begun, tmp_path)
-    found = moves.refusals(savepoint, lab.copies)
+    savepoint = flink.stop(begun, scratch)
+    return Stopped(savepoint, Output.of(begun), moves.wrong(flink, "again", specs, savepoint))
+
+
+@pytest.mark.full
+def test_an_old_consumer_that_was_stopped_with_a_savepoint_is_refused(lab: Lab, stopped: Stopped) -> None:
+    """It holds where the last checkpoint was: Flink itself repeats records from there, on the very same cluster."""
+    found = moves.refusals(stopped.savepoint, lab.copies)
     assert {refusal.why for refusal in found} == {ReasonKind.UNKNOWN}
     assert all("last checkpoint before the stop" in one.what and "retained checkpoint" in one.fix for one in found)
-    again = moves.wrong(flink, "again", specs, savepoint)
-    assert (Output.of(begun) + again).duplicates > 0
+    assert (stopped.begun + stopped.again).duplicates > 0
+
+
+@pytest.mark.full
+def test_an_old_consumer_s_stop_savepoint_goes_on_where_flink_itself_would(
+    lab: Lab, stopped: Stopped, tmp_path: Path, run: Run
+) -> None:
+    """`--stop-savepoint translate`: what it reads on the target, and counts, is what the unmoved restart reads and
+    counts: each record from the savepoint's positions on, once, and none from before.
+    """
+    flink, maps, place = lab.flinks[OLD], tmp_path / "maps.json", tmp_path / "moved"
+    lab.copies.save(maps, "old", "new")
+    route = ("--maps", str(maps), "--target", "new")
+    code, said, error = run("plan", str(stopped.savepoint), *route)
+    assert code == 3 and "--stop-savepoint translate" in said + error, said + error
+    route = (*route, "--stop-savepoint", "translate")
+    code, planned, error = run("plan", str(stopped.savepoint), *route, "-o", "json")
+    assert code == 0, error
+    told = ("--plan", json.loads(planned)["hash"], "--stopped", "--execute", "--to", str(place))
+    code, said, error = run("rewrite", str(stopped.savepoint), *route, *told)
+    assert code == 0 and "repeats what was read between" in said + error, said + error
+    code, _, error = run("verify", str(place), *route, "--was", str(stopped.savepoint))
+    assert code == 0, error
+    moved = moves.wrong(flink, "translated", moves.sources(lab.target, lab.copies.names, kind="legacy"), place)
+    assert moved.records == stopped.again.records
+    assert moved.duplicates == 0
+    seen, before = ({one[:2] for one in output.records} for output in (moved, stopped.begun))
+    assert seen == moves.left(stopped.savepoint)
+    assert seen | before == {one[:2] for one in moves.expected()}
 
 
 @BOTH

@@ -20,12 +20,14 @@ import pytest
 import yaml
 
 import anabranch
+from anabranch.kafka.cluster import Cluster
 from anabranch.operations.jobs import environment
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.state.topics.journal import Journal
 from qa.brokers import STEADY
 from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.integration.links.topics import create, ends, fresh, numbered, produce
 from tests.integration.spark.standalone import SPARK_HOME
 from tests.integration.spark.yarn import Yarn, yarn
 
@@ -194,6 +196,34 @@ def test_a_driver_on_yarn_that_is_killed_is_started_again_and_is_another_run(
     assert PASSWORD not in launch_scripts(desk.yarn)
 
 
+def test_link_stop_ends_a_driver_on_yarn_from_here_and_a_second_run_goes_on_exactly(
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
+) -> None:
+    """By the control topics alone: the application has succeeded in YARN's eyes, and has given its lanes back."""
+    cluster_run = ["--target", "yarn-new", "--deploy-mode", "cluster", *options(desk, archive)]
+    with linked(pair) as (made, topic, write):
+        before, position = set(desk.yarn.applications()), 0
+        for _ in range(2):
+            write(position)
+            position += 10
+            with desk.running(desk.command("link", "run", made.id, *cluster_run)) as process:
+                copied(made, topic, position)
+                run = owner(made)
+                stopped = desk.verb("link", "stop", made.id, "--target", "yarn-new")
+                assert stopped.returncode == 0, stopped.stderr
+                assert f"{run} has ended; go on with: anabranch link run {made.id}" in stopped.stdout
+                assert held(made, run) == 0
+                assert process.wait(LONG_TIMEOUT_S) == 0, desk.log
+            after = desk.yarn.applications()
+            (name,) = set(after) - before
+            assert after[name] == ("FINISHED", "SUCCEEDED")
+            before.add(name)
+            assert made.assert_copied(topic) == position
+        assert ends(pair[1], topic) == (0, 20)
+    said = desk.yarn.output
+    assert said.count("stopping (anabranch link stop)") == said.count("stopped cleanly: 10 records copied") == 2
+
+
 def test_spark_submit_needs_nothing_but_the_documented_line(
     pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
 ) -> None:
@@ -247,6 +277,15 @@ def owner(made: Link) -> str:
     """The run that plans the link."""
     plan = made.status().plan
     return "" if plan is None else plan.owner
+
+
+def held(made: Link, run: str) -> int:
+    """How many lanes a run has not given back."""
+
+    async def read(client: Cluster) -> int:
+        return (await Journal(client).read()).held(made.id, run)
+
+    return int(made.on_target(read))
 
 
 def drivers(cluster: Yarn) -> list[psutil.Process]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,11 +12,12 @@ from pathlib import Path
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.process import SupervisedProcess
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.spark.standalone import kill_tree
 
 RUNTIME = "yarn-3.4.2"
 _MAIN = Path(__file__).parents[2] / "java" / "Yarn.java"
+_YARN = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 _OURS = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "VIRTUAL_ENV", "SPARK_HOME")
 
 
@@ -32,6 +34,14 @@ class Yarn:
         """What all containers have printed."""
         files = sorted(self.work.rglob("stderr")) + sorted(self.work.rglob("stdout"))
         return "\n".join(f"== {file}\n{file.read_text(errors='replace')}" for file in files)
+
+    def applications(self) -> dict[str, tuple[str, str]]:
+        """The state and the final state of each application, by what ``yarn application -list -appStates ALL`` runs."""
+        command = [java_program(), "-XX:TieredStopAtLevel=1", "-cp", f"{self.client}:{class_path(RUNTIME)}", _YARN]
+        command += ["application", "-list", "-appStates", "ALL"]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=LONG_TIMEOUT_S, check=True).stdout
+        rows = [[word.strip() for word in line.split("\t")] for line in told.splitlines()]
+        return {row[0]: (row[5], row[6]) for row in rows if row[0].startswith("application_")}
 
 
 @contextmanager
