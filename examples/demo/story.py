@@ -34,6 +34,7 @@ LIFT_AT = 0.6
 LEASE_SECONDS = 15
 TIMEOUT_S = 600.0
 _LOOK_SECONDS = 0.5
+_END_SECONDS = 30.0
 
 
 class DemoStuckError(ClusterError):
@@ -82,17 +83,19 @@ class Story:
         for producer in load.start_producers(old, self._scratch):
             self._resources.callback(end_producer, producer)
         running = job.start_job(context(new), context(old), LINK, 60, self._scratch)
-        self._resources.callback(running.kill)
-        text = serving.token(self._scratch)
-        served = serving.serve(self._scratch, {"old": old.context(), "new": new.context()})
-        self._resources.callback(served.kill)
-        self._screen.say(f"http://127.0.0.1:{serving.PORT}", "bold green")
+        self._resources.callback(running.terminate, _END_SECONDS)
+        text, port = serving.token(self._scratch), serving.free_port()
+        served = serving.serve(self._scratch, {"old": old.context(), "new": new.context()}, port)
+        self._resources.callback(serving.end, served, self._scratch)
+        serving.await_answer(served, port)
+        self._screen.say(f"http://127.0.0.1:{port}", "bold green")
         self._screen.say(f"sign in with the token {text}")
         self._screen.say("Ctrl-C ends it all")
         with suppress(KeyboardInterrupt):
-            while served.alive and running.alive:
+            while served.alive:  # the link may be stopped by its page
                 time.sleep(_LOOK_SECONDS)
-            raise (served if not served.alive else running).failure("ended")
+            raise served.failure("ended")
+        self._screen.say("the service, the link, the producers and the clusters are ended")
 
     def _clusters(self) -> tuple[SandboxCluster, SandboxCluster]:
         specs = [ClusterSpec("old"), ClusterSpec("new")]

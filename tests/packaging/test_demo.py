@@ -1,28 +1,64 @@
-"""The demo, as a stranger runs it in a pipe."""
+"""The demo, as a stranger runs it in a pipe; and with the service left up, until Ctrl-C."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from qa.timeouts import LONG_TIMEOUT_S
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(2400)]
 
 ROOT = Path(__file__).resolve().parents[2]
+VERDICT = "Equal: nothing lost, repeated, reordered or altered."
+LANES = 7
 
 
-def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(tmp_path: Path) -> None:
-    """It ends with exit code 0 and the verdict, in at most sixty lines that fit a page, and leaves nothing behind."""
-    # Its own directory for what it leaves, but the same ledger of ports as every sandbox beside it.
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Its own directory for what it leaves, but the same ledger of ports as every sandbox beside it."""
     ledger = f"anabranch-ports-{os.getuid()}"
     shared = Path(tempfile.gettempdir()) / ledger
     shared.mkdir(mode=0o700, exist_ok=True)
     (tmp_path / ledger).symlink_to(shared)
-    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def assert_nothing_is_left(directory: Path) -> None:
+    """No file of the demo, and no process that has its environment."""
+    left = {path.name for path in directory.glob("anabranch-*")}
+    assert left == {f"anabranch-ports-{os.getuid()}"}, "only the ledger of ports, which all sandboxes share, stays"
+    assert processes_of(directory) == []
+
+
+def processes_of(directory: Path) -> list[str]:
+    """The command lines of all that runs with this directory for its temporary files."""
+    mark, found = b"TMPDIR=" + os.fsencode(directory), []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
+        except OSError:  # it has ended, or is somebody else's
+            continue
+    return found
+
+
+def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(environment: dict[str, str], tmp_path: Path) -> None:
+    """It ends with exit code 0 and the verdict, in at most sixty lines that fit a page, and leaves nothing behind."""
     done = subprocess.run(
         [sys.executable, "-m", "examples.demo"],
         cwd=ROOT,
@@ -35,10 +71,143 @@ def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert lines[-1].startswith("Equal: nothing lost, repeated, reordered or altered.")
+    assert lines[-1].startswith(VERDICT)
     assert any("SIGKILL to worker" in line for line in lines)
     assert len([line for line in lines if line.strip()]) <= 60
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in done.stdout
-    left = {path.name for path in tmp_path.glob("anabranch-*")}
-    assert left == {ledger}, "only the ledger of ports, which all sandboxes share, stays"
+    assert_nothing_is_left(tmp_path)
+
+
+class Demo:
+    """``make demo UI=1`` in a process group of its own, as a terminal has it, and what it has printed."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            ["make", "--no-print-directory", "demo", "UI=1"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        self.lines.extend(self._process.stdout)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def printed(self, pattern: str, seconds: float = LONG_TIMEOUT_S) -> str:
+        """What it prints sooner or later."""
+        found: list[str] = []
+
+        def look() -> bool:
+            found.extend(re.findall(pattern, self.text))
+            assert found or self.alive, self.text
+            return bool(found)
+
+        until(look, self, seconds)
+        return found[0]
+
+    @property
+    def text(self) -> str:
+        """All that it has printed."""
+        return "".join(self.lines)
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C, and wait for the end of make and of all that holds its output."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        self._process.wait(LONG_TIMEOUT_S)
+        self._reader.join(LONG_TIMEOUT_S)
+        assert not self._reader.is_alive(), "something that it started still has its output"
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        if self.alive:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait(LONG_TIMEOUT_S)
+
+
+@contextmanager
+def demo(environment: dict[str, str]) -> Iterator[Demo]:
+    """It runs, until it is ended."""
+    made = Demo(environment)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def until(condition: Callable[[], bool], shown: Demo, seconds: float = LONG_TIMEOUT_S) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, shown.text
+        time.sleep(0.5)
+
+
+def ask(url: str, token: str = "", body: object = None) -> tuple[int, str, bytes]:
+    """Status, content type and body of an answer; raises HTTPError."""
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    sent = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, sent, headers), timeout=60) as answer:
+        return answer.status, answer.headers.get_content_type(), answer.read()
+
+
+def test_with_ui_the_service_stays_up_beside_the_demo_until_it_is_interrupted(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """At the printed address are the pages and the demo's link, which goes on; by Ctrl-C all of it ends, also jobs that
+    somebody has started there meanwhile."""
+    with demo(environment) as shown:
+        url = shown.printed(r"(?m)^ +(http://127\.0\.0\.1:\d+)$", 3 * LONG_TIMEOUT_S)
+        assert VERDICT in shown.text
+        # What is printed can be opened at once.
+        assert ask(f"{url}/healthz")[0] == 200
+        token = shown.printed(r"sign in with the token (\S+)")
+        status, kind, page = ask(url)
+        assert (status, kind) == (200, "text/html")
+        script = re.search(rb'src="(/assets/[^"]+[.]js)"', page)
+        assert script is not None and ask(url + script[1].decode())[:2] == (200, "text/javascript")
+
+        def link() -> dict[str, Any]:
+            links = json.loads(ask(f"{url}/api/v1/links", token)[2])["links"]
+            return next((dict(one) for one in links if one["id"] == "old-new"), {})
+
+        until(lambda: bool(link()), shown)
+        before = link()["totals"]["records"]
+        until(lambda: link()["running"] and link()["totals"]["records"] > before, shown)  # producers and link go on
+        assert link()["totals"]["lanes"] == LANES
+
+        def apply(verb: str) -> str:
+            plan = json.loads(ask(f"{url}/api/v1/{verb}/plan", token, {"target": "new", "link": "old-new"})[2])
+            return str(
+                json.loads(ask(f"{url}/api/v1/plans/{plan['id']}/apply", token, {"hash": plan["hash"]})[2])["id"]
+            )
+
+        def done(operation: str) -> bool:
+            work = json.loads(ask(f"{url}/api/v1/operations/{operation}", token)[2])
+            assert work["state"] in {"running", "done"}, work
+            return bool(work["state"] == "done")
+
+        # The demo outlives the run that it has begun itself; what is begun by the pages ends with it.
+        for verb in ("links/stop", "links/run"):
+            operation = apply(verb)
+            until(lambda begun=operation: done(begun), shown)  # type: ignore[misc]
+        apply("verify/start")
+        for job in ("spark.jobs.link", "spark.jobs.verify"):
+            until(lambda name=job: any(name in one for one in processes_of(tmp_path)), shown)  # type: ignore[misc]
+        assert shown.alive
+        shown.interrupt()
+        assert "Traceback" not in shown.text and "error:" not in shown.text, shown.text
+        assert "the service, the link, the producers and the clusters are ended" in shown.text
+    assert_nothing_is_left(tmp_path)

@@ -1,4 +1,4 @@
-"""The pages in a real browser, beside simulated clusters: what `npm test` runs, a file a test, as CI has it."""
+"""The pages in a real browser, beside simulated or real clusters: what `npm test` runs, a file a test, as CI has it."""
 
 from __future__ import annotations
 

@@ -2005,12 +2005,16 @@ export interface components {
             offsets: number;
             options: components["schemas"]["VerifyOptions"];
         };
-        ComparisonStarted: {
+        ComparisonReport: {
             directory: string;
             link: string;
             process: number;
             run: string;
+            state: components["schemas"]["RunState"];
+            verdict: components["schemas"]["ComparisonVerdict"] | null;
         };
+        /** @enum {string} */
+        ComparisonVerdict: "equal" | "different" | "unknown";
         Condition: {
             fix: string;
             status: components["schemas"]["ConditionStatus"];
@@ -2706,6 +2710,12 @@ export interface components {
          * @description A link from one cluster to another.
          */
         LinkShape: {
+            /**
+             * Back Of
+             * @description A paused link from the target into the source, whose way back this one is: it goes on where that one's copies end, and has its offset map the other way round. Topics and names are that link's.
+             * @default null
+             */
+            back_of: string | null;
             configs?: components["schemas"]["ConfigsShape"];
             filter?: components["schemas"]["FilterShape"];
             /**

@@ -15,6 +15,8 @@ export interface Series {
 
 interface Props {
   title: string;
+  /** What exactly is measured. */
+  hint: string;
   times: readonly number[];
   series: Series;
   summary: string;
@@ -23,7 +25,7 @@ interface Props {
 const HEIGHT = 210;
 
 /** A line over UTC time; what was not known is a gap in it. */
-export function Chart({ title, times, series, summary }: Props) {
+export function Chart({ title, hint, times, series, summary }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const dark = useIsDark();
@@ -109,6 +111,7 @@ export function Chart({ title, times, series, summary }: Props) {
         <span className="small strong" ref={under} aria-hidden="true" />
       </figcaption>
       <div className="chart" ref={box} role="img" aria-label={`${title}: ${summary}`} />
+      <p className="dim small">{hint}</p>
     </figure>
   );
 }

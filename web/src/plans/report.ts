@@ -42,7 +42,7 @@ export function reportWords(work: Schemas["Work"]): string {
     }
     case "verify.start":
     case "verify.resume":
-      return `The comparison ${String(report["run"])} runs as process ${String(report["process"])}.`;
+      return compared(report as unknown as Partial<Schemas["ComparisonReport"]>);
     case "verify.stop":
       return report["asked"] ? "The comparison was asked to end." : "No comparison ran.";
     case "routes.apply":
@@ -64,6 +64,18 @@ export function reportWords(work: Schemas["Work"]): string {
   }
 }
 
+/** Reports of an older service have neither state nor verdict: its operations ended as the comparison began. */
+function compared({ run, state, verdict, process }: Partial<Schemas["ComparisonReport"]>): string {
+  const name = `The comparison ${String(run)}`;
+  if (state === undefined || state === "running") return `${name} runs as process ${String(process)}.`;
+  if (state === "stopped") return `${name} was stopped; what it compared is kept.`;
+  return {
+    equal: `${name} found both sides equal.`,
+    different: `${name} found records that differ.`,
+    unknown: `${name} could not compare all of it.`,
+  }[verdict ?? "unknown"];
+}
+
 function published(report: Schemas["RoutesPublished"]): string {
   const groups = Object.keys(report.groups).length;
   return (
@@ -75,7 +87,7 @@ function published(report: Schemas["RoutesPublished"]): string {
 function mapped(report: Schemas["AlignmentReport"]): string {
   const unclear = report.lanes.reduce((sum, lane) => sum + lane.unclear, 0);
   const records = report.lanes.reduce((sum, lane) => sum + lane.records, 0);
-  const doubt = unclear ? ` ${counted(unclear, "stretch", "stretches")} are unclear: positions there are refused.` : "";
+  const doubt = unclear ? ` ${counted(unclear, "stretch", "stretches")} ${either(unclear, "is", "are")} unclear: positions there are refused.` : "";
   return `Maps of ${counted(report.lanes.length, "partition")} with ${counted(records, "record")} are in ${report.file}.${doubt}`;
 }
 

@@ -39,13 +39,53 @@ export default function Charts({ target, link }: Props) {
 type Sample = Schemas["Sample"];
 
 type Shown = (value: number | null) => string;
-type Spec = readonly [title: string, label: string, name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds", shown: Shown, short: Shown];
+
+interface Spec {
+  title: string;
+  /** What exactly is measured. */
+  hint: string;
+  label: string;
+  name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds";
+  shown: Shown;
+  short: Shown;
+}
 
 const SERIES: readonly Spec[] = [
-  ["Records a second", "records", "records_per_s", perSecond, compact],
-  ["Bytes a second", "bytes", "bytes_per_s", rate, (value) => `${compact(value)}B`],
-  ["Lag in records", "records", "lag_records", whole, compact],
-  ["Lag in seconds", "behind", "lag_seconds", seconds, compactSeconds],
+  {
+    title: "Records a second",
+    hint: "Copied by all lanes together; each lane's rate is a mean over some seconds.",
+    label: "records",
+    name: "records_per_s",
+    shown: perSecond,
+    short: compact,
+  },
+  {
+    title: "Bytes a second",
+    hint: "The same records as the source stores them, mostly compressed.",
+    label: "bytes",
+    name: "bytes_per_s",
+    shown: rate,
+    short: (value) => `${compact(value)}B`,
+  },
+  {
+    title: "Lag in records",
+    hint: "Source offsets that all lanes together have not copied yet; what open transactions hold back does not count.",
+    label: "records",
+    name: "lag_records",
+    shown: whole,
+    short: compact,
+  },
+  {
+    title: "Lag in seconds",
+    hint:
+      "Of the worst lane: the age, by the records' own timestamps, of the oldest batch that is not on the target yet; 0 where " +
+      "none waits. Records of last year are a year old until they are copied. How long a record takes from its producer to " +
+      "the target is not measured.",
+    label: "behind",
+    name: "lag_seconds",
+    shown: seconds,
+    short: compactSeconds,
+  },
 ];
 
 /** Whole seconds, minutes and hours. */
@@ -54,14 +94,14 @@ const TIMES = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800,
 function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {
     const times = samples.map((sample) => sample.at_ms / 1000);
-    return SERIES.map(([title, label, name, shown, short]) => {
+    return SERIES.map(({ title, hint, label, name, shown, short }) => {
       const values = samples.map((sample) => sample[name]);
       const known = values.filter((value): value is number => value !== null);
       const last = values[values.length - 1] ?? null;
       const most = known.length ? Math.max(...known) : null;
       const missing = values.length - known.length;
       const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
-      return { title, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}) } };
+      return { title, hint, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}) } };
     });
   }, [samples]);
   return (
@@ -80,7 +120,7 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
           rowKey={(sample) => String(sample.at_ms)}
           columns={[
             { key: "at", label: "UTC", head: "UTC", cell: (sample) => moment(sample.at_ms) },
-            ...SERIES.map(([title, , name, shown]) => ({
+            ...SERIES.map(({ title, name, shown }) => ({
               key: name,
               label: title.toLowerCase(),
               head: title,
