@@ -71,12 +71,11 @@ def _run(scratch: Path, number: int, partitions: int) -> dict[str, float]:
             mode=ModePolicy.MAPPED,
         )
         links.create(source, target, spec)
-        job = start_link(target, source, "bench", Submission("local[1]"), 60.0, scratch).process
+        job = start_link(target, source, "bench", Submission("local[1]"), 60.0, scratch)
         try:
             _await_copied(target, partitions)
         finally:
-            job.terminate()
-            job.wait(60)
+            asyncio.run(job.stop())
         figures["commit_s"] = asyncio.run(_commit(source, number, partitions))
         begun, used = time.monotonic(), time.process_time()
         seen = engine.plan_sync(source, target, "bench", chosen)

@@ -8,12 +8,13 @@ where the map says, and what is left over must be repeats, as many as the copy h
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
+import asyncio
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from anabranch.config import maps_file
 from anabranch.config.rebuildspec import RebuildSpec
@@ -39,14 +40,14 @@ def rebuild(spec_out: tuple[RebuildSpec, Path], scratch: Path) -> dict[str, floa
     spec, out = spec_out
     began = time.monotonic()
     how = ReaderJob(spec.source, spec.target, MASTER, scratch, connector_settings())
-    job = start(spec, out, how, how.arguments())
     figures: dict[str, float] = {}
-    for line in job.stdout or ():
-        figures = json.loads(line)
-        print(f"  {figures}", flush=True)
-    if job.wait():
-        raise subprocess.CalledProcessError(job.returncode, "rebuild", (scratch / "rebuild.log").read_text())
-    figures.pop("step")
+
+    async def tell(step: Mapping[str, Any]) -> None:
+        nonlocal figures
+        figures = {name: figure for name, figure in step.items() if name != "step"}
+        print(f"  {dict(step)}", flush=True)
+
+    asyncio.run(start(spec, out, how, how.arguments()).ended(tell))
     return figures | {"seconds": round(time.monotonic() - began, 1)}
 
 

@@ -13,6 +13,7 @@ Exits with 1 where they were.  Takes five minutes.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import http.client
 import itertools
 import json
@@ -456,15 +457,14 @@ def lab(scratch: Path, topics: Sequence[str], delay_ms: int, heartbeat_ms: int) 
             mode=ModePolicy.MAPPED,
         )
         links.create(source, target, spec)
-        job = start_link(target, source, LINK, Submission("local[1]"), 300.0, scratch).process
+        job = start_link(target, source, LINK, Submission("local[1]"), 300.0, scratch)
         try:
             wanted = len(topics) * PARTITIONS
             _until(lambda: len(links.show(target, LINK).lanes) == wanted, 1.0)
             with RouteProcess(scratch, {OLD: old.context(), NEW: new.context()}) as service:
                 yield Lab(service, old, new, scratch)
         finally:
-            job.terminate()
-            job.wait(60)
+            asyncio.run(job.stop())
 
 
 def main() -> int:

@@ -26,10 +26,13 @@ from qa.timeouts import TIMEOUT_S
 class RouteProcess:
     """``anabranch serve`` on a port of its own; it may be killed and started again, with the same store.
 
-    ``tokens`` are by role; an application has that of ``client``.
+    ``tokens`` are by role; an application has that of ``client``.  ``environment`` is its own and that of its jobs.
     """
 
-    def __init__(self, directory: Path, contexts: Mapping[str, Any]) -> None:
+    def __init__(
+        self, directory: Path, contexts: Mapping[str, Any], environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._environment = environment
         self._directory = directory
         self._contexts = directory / "contexts.yaml"
         self._contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
@@ -68,9 +71,11 @@ class RouteProcess:
         command = [sys.executable, "-m", "anabranch", "--contexts", str(self._contexts), "serve"]
         command += ["--store", self._store, "--port", str(self._lease.port)]
         with self.log.open("ab") as out:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-        until(lambda: not self._runs() or self._acts())
-        assert self._runs(), self.log.read_text(encoding="utf-8")
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self._environment
+            )
+        until(lambda: not self.runs or self._acts())
+        assert self.runs, self.log.read_text(encoding="utf-8")
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -103,6 +108,14 @@ class RouteProcess:
         words = "&".join(f"{name}={value}" for name, value in query.items())
         return list(self.ask("GET", f"/clients?{words}").json["clients"])
 
+    def forget(self) -> None:
+        """Give up the switches that are under way, and forget who is registered."""
+        for one in self.ask("GET", "/switches").json:
+            if one["state"] not in {"done", "cancelled"}:
+                self.ask("POST", f"/switches/{one['id']}/cancel", {"reason": "a test is over"}, role="approver")
+        for one in self.clients():
+            self.ask("DELETE", f"/clients/{one['id']}", role="client")
+
     def ask(self, method: str, path: str, body: object = None, role: str = "viewer") -> Answered:
         """Ask it as an account of a role; raises OSError."""
         connection = http.client.HTTPConnection("127.0.0.1", self._lease.port, timeout=TIMEOUT_S)
@@ -115,7 +128,9 @@ class RouteProcess:
         finally:
             connection.close()
 
-    def _runs(self) -> bool:
+    @property
+    def runs(self) -> bool:
+        """Whether it does."""
         return self._process is not None and self._process.poll() is None
 
     def _acts(self) -> bool:

@@ -17,6 +17,7 @@ import yaml
 
 from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import MARK, PACKAGE_ROOT, marked
+from qa.route_service import RouteProcess
 from qa.timeouts import LONG_TIMEOUT_S
 
 NOTHING: Mapping[str, str | None] = MappingProxyType({})
@@ -31,7 +32,8 @@ class Runs:
         self._verb: subprocess.Popen[bytes] | None = None
         self.log = directory / "terminal.log"
         self._file = directory / "contexts.yaml"
-        self._file.write_text(yaml.safe_dump({"contexts": {"old": old.context(), "new": new.context()}}))
+        self._contexts = {"old": old.context(), "new": new.context()}
+        self._file.write_text(yaml.safe_dump({"contexts": self._contexts}))
         self._environment = {
             **os.environ,
             "PYTHONPATH": PACKAGE_ROOT,
@@ -57,6 +59,12 @@ class Runs:
     def run(self, *arguments: str, environment: Mapping[str, str | None] = NOTHING) -> int:
         """Run a verb to its end; returns its exit code."""
         return self.start(*arguments, environment=environment).wait(LONG_TIMEOUT_S)
+
+    def service(self) -> RouteProcess:
+        """The service; the jobs that it starts are among the processes here."""
+        directory = self.directory / "service"
+        directory.mkdir()
+        return RouteProcess(directory, self._contexts, self._environment)
 
     def await_said(self, words: str) -> None:
         """Wait until the verb has printed something."""

@@ -22,25 +22,37 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-start-exits-with-zero",
         "cli/verify/start.py",
-        '    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code)',
-        '    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code // 2)',
+        'ComparisonVerdict(made["verdict"]).exit_code)',
+        'ComparisonVerdict(made["verdict"]).exit_code // 2)',
         "a comparison that found differences exits as if there were none",
     ),
     Mutant(
         "dead-job-says-different",
-        "cli/verify/start.py",
-        "fix), max(code or 0, COULD_NOT_TELL))",
-        "fix), code or 0)",
+        "operations/verify/started.py",
+        'vars(self)["exit_code"] = max(self.code or 0, COULD_NOT_TELL)',
+        'vars(self)["exit_code"] = self.code or 0',
         "a comparison whose job died exits with 1, which says that records differ, or with 0",
     ),
     Mutant(
-        "failure-says-equal",
-        "cli/verify/start.py",
-        "    if found is None or found.own_report is None:",
-        "    if found is not None and found.own_report is None and ended.process.poll() is None:\n"
-        "        return\n"
-        "    if found is None or found.own_report is None:",
-        "a comparison that never ran exits with 0, which says equal, while its job is about to end",
+        "failure-has-another-code",
+        "operations/verify/started.py",
+        "        code = await self.job.ended_within(END_S)",
+        "        code = self.job.code",
+        "a comparison whose job has told that it failed, and is about to end, exits with another code than that",
+    ),
+    Mutant(
+        "killed-comparison-runs-on",
+        "operations/verify/ending.py",
+        "    if last.state is RunState.RUNNING:",
+        "    if last.state is RunState.STOPPED:",
+        "a comparison whose job was killed is told as one that runs, and cannot be resumed for three minutes",
+    ),
+    Mutant(
+        "service-leaves-a-killed-comparison",
+        "service/processes.py",
+        "        if run.kind is RunKind.VERIFY:",
+        "        if run.kind is RunKind.REBUILD:",
+        "a comparison that an earlier process of the service started is told as one that runs, though it was killed",
     ),
     Mutant(
         "unlocked-jars",
@@ -72,9 +84,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verdict-of-an-earlier-run",
-        "cli/verify/watch.py",
-        "    return found if run is None or found.run.run == run else None",
-        "    return found",
+        "operations/verify/started.py",
+        "        return found if found.run.run == self.run else None",
+        "        return found",
         "a comparison that has just begun answers with the verdict of the one before",
     ),
     Mutant(

@@ -112,7 +112,7 @@ test("both sides are compared, and are equal", async () => {
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
   await dialog(page).getByText("anabranch verify start first").waitFor();
-  await apply(page, /The comparison .* runs as process/);
+  await apply(page, /The comparison .* found both sides equal/);
   await page.getByText("equal", { exact: true }).first().waitFor(SPARK);
 });
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-from typing import Any, AnyStr, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import typer
 from rich.console import Console
 
 from anabranch.cli.hints import aimed
 from anabranch.errors import AnabranchError
-from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.outcome import JobFailedError
+from anabranch.operations.jobs.startedjob import StartedJob
 
-_END_S = 30.0
-"""A job that has said why it failed still has to stop its JVM."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -28,37 +25,32 @@ class Tied:
 
     def __init__(self) -> None:
         self.asked: list[int] = []
-        self._job: subprocess.Popen[Any] | None = None
+        self._job: StartedJob | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # as nohup has it
         numbers = [number for number in _ENDING if not (ignored and number == signal.SIGHUP)]
         self._before = {number: signal.signal(number, self._ask) for number in numbers}
         return self
 
-    def take(self, job: subprocess.Popen[AnyStr]) -> subprocess.Popen[AnyStr]:
+    def take(self, job: StartedJob) -> StartedJob:
         """Take over a started job; end it at once where the verb got a signal meanwhile."""
         self._job = job
         if self.asked:
-            job.terminate()
+            job.end()
         return job
 
-    def __exit__(self, *_: object) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._job is not None and self._job.poll() is None:
-            self._job.terminate()
-            if ended(self._job) is None:
-                self._job.kill()
-                self._job.wait()
+        if self._job is not None:
+            await self._job.stop()
 
     def _ask(self, number: int, _frame: object) -> None:
         self.asked.append(number)
-        if self._job is not None and self._job.poll() is None:
-            if number == signal.SIGINT:
-                jobprocess.tell_interrupted(self._job)
-            self._job.terminate()
+        if self._job is not None:
+            self._job.end(interrupted=number == signal.SIGINT)
 
 
 def report(error: AnabranchError, console: Console) -> int:
@@ -73,11 +65,3 @@ def fail(error: JobFailedError, exit_code: int) -> NoReturn:
     """Print how the job ended, and exit with the verb's code."""
     report(error, Console(stderr=True))
     raise typer.Exit(exit_code)
-
-
-def ended(process: subprocess.Popen[Any]) -> int | None:
-    """The exit code of a job that is about to end; None if it does not."""
-    try:
-        return process.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        return None

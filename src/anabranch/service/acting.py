@@ -99,6 +99,7 @@ class Acting:
 
     async def end(self) -> None:
         """Wait for what runs, tell what does not end, and give the lease back."""
+        self._reach.ending.set()
         if self._tasks:
             await asyncio.wait(tuple(self._tasks.values()), timeout=END_S)
         for task in tuple(self._tasks.values()):

@@ -66,7 +66,7 @@ class Instance:
         self.hub = Hub()
         self.requests: Counter[int] = Counter()
         self.clusters = ClusterPool(settings.contexts)
-        self.processes = Processes(stored, self.hub)
+        self.processes = Processes(stored, self.hub, self.clusters)
         self.watching = Watching()
         self.routing = Routing(stored, self.clusters, self._routes_changed)
         self.registry = Registry(stored, self.routing, self.watching, name)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 import structlog
 
+from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
-from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.outcome import how_it_ended
+from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.verify.ending import conclude
+from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
 from anabranch.service.stored import Stored
 from anabranch.store.errors import StoreError
@@ -20,6 +24,8 @@ from anabranch.store.runs import Run, RunKind
 LOOK_S = 2.0
 _SAME_MS = 2_000
 """By how much the system may tell another time of the same process's beginning."""
+UNSEEN = "the job has ended, and nobody saw how"
+"""Of one that an earlier process of the service started."""
 
 log = structlog.get_logger()
 
@@ -27,29 +33,21 @@ log = structlog.get_logger()
 class Processes:
     """The jobs of this machine."""
 
-    def __init__(self, stored: Stored, hub: Hub) -> None:
+    def __init__(self, stored: Stored, hub: Hub, clusters: ClusterPool) -> None:
         self._stored = stored
         self._hub = hub
+        self._clusters = clusters
         self._host = socket.gethostname()
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
+        self._children: dict[int, StartedJob] = {}
 
-    async def launched(self, kind: RunKind, target: str, link: str, account: str, started: StartedLink) -> Run:
+    async def launched(self, kind: RunKind, target: str, link: str, account: str, started: StartedJob) -> Run:
         """Note a job that was started; raises StoreError."""
-        process = started.process
-        self._children[process.pid] = process
-        made = Run(
-            kind,
-            target,
-            link,
-            self._host,
-            process.pid,
-            _created_ms(process.pid) or now_ms(),
-            str(started.log),
-            account,
-            now_ms(),
-        )
+        pid = started.pid
+        self._children[pid] = started
+        created, log_path = _created_ms(pid) or now_ms(), str(started.log)
+        made = Run(kind, target, link, self._host, pid, created, log_path, account, now_ms())
         kept = await self._stored.ask(lambda: self._stored.runs.began(made))
-        self._hub.tell("process", {"target": target, "link": link, "pid": process.pid})
+        self._hub.tell("process", {"target": target, "link": link, "pid": pid})
         return kept
 
     async def watch(self) -> None:
@@ -68,7 +66,7 @@ class Processes:
 
     async def _look(self, run: Run) -> None:
         child = self._children.get(run.pid)
-        code = None if child is None else child.poll()
+        code = None if child is None else child.code
         if child is not None and code is None:
             return
         if child is None and is_alive(run.pid, run.created):
@@ -76,6 +74,15 @@ class Processes:
         self._children.pop(run.pid, None)
         await self._stored.ask(lambda: self._stored.runs.ended(run.id, code, now_ms()))
         self._hub.tell("process", {"target": run.target, "link": run.link, "pid": run.pid, "exit_code": code})
+        if run.kind is RunKind.VERIFY:
+            await self._conclude(run, UNSEEN if code is None else how_it_ended(code))
+
+    async def _conclude(self, run: Run, why: str) -> None:
+        """Have the target know the end of a comparison that nobody follows any more: whoever did may be gone."""
+        try:
+            await conclude(self._clusters.cluster(run.target), run.link, Path(run.log).stem, why)
+        except AnabranchError as error:
+            log.warning("a comparison's end could not be told", link=run.link, why=error.message)
 
 
 def is_alive(pid: int, created_ms: int) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
-from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import PathNotOpenError
@@ -15,8 +17,9 @@ from anabranch.service.telling import Tell, nobody
 from anabranch.storage.opening import open_files
 from anabranch.store.runs import Run, RunKind
 
-Launched = Callable[[RunKind, str, str, str, StartedLink], Awaitable[Run]]
-"""Keeps a job: its kind, target, link, for which account, and the process."""
+T = TypeVar("T")
+Launched = Callable[[RunKind, str, str, str, StartedJob], Awaitable[Run]]
+"""Keeps a job: its kind, target, link, for which account, and the job itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
     ``routes`` is where route tables are published.  ``launched`` keeps each job that was started, for whom; ``tell``
-    keeps how far the operation came.
+    keeps how far the operation came.  ``ending`` is set as the service ends.
     """
 
     clusters: ClusterPool
@@ -57,6 +60,18 @@ class Reach:
     routes: ServiceDesk
     account: str = ""
     tell: Tell = nobody
+    ending: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+
+    async def until_ending(self, wait: Coroutine[Any, Any, T]) -> T | None:
+        """What a wait answers for something that goes on by itself; None as soon as the service ends."""
+        waiting, ending = asyncio.create_task(wait), asyncio.create_task(self.ending.wait())
+        try:
+            await asyncio.wait((waiting, ending), return_when=asyncio.FIRST_COMPLETED)
+            return waiting.result() if waiting.done() else None
+        finally:
+            for task in (waiting, ending):
+                task.cancel()
+            await asyncio.gather(waiting, ending, return_exceptions=True)
 
     def maps_file(self, path: str) -> Path:
         """A maps file that a request named: one that was made here, or one below ``roots`` on this machine.

@@ -12,7 +12,7 @@ from qa.brokers import STEADY
 from qa.service import serving, until
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
-from tests.unit.service.test_changes import did
+from tests.unit.service.test_changes import begun, did, ended
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
@@ -41,20 +41,22 @@ def test_a_comparison_is_stopped_and_gone_on_with(pair: tuple[SandboxCluster, Sa
         on_link, where = {"target": "new", "link": made.id}, f"/api/v1/clusters/new/links/{made.id}"
         never = served.ask("POST", "/api/v1/verify/stop/plan", on_link, role="operator")
         assert (never.status, never.json["title"]) == (409, "never verified")
-        run = did(served, "verify/start", {**on_link, "rate_limit": "60kB/s"})["report"]["run"]
+        operation = begun(served, "verify/start", {**on_link, "rate_limit": "60kB/s"})
         until(lambda: served.ask("GET", f"{where}/verification").status == 200)
+        assert served.get(operation)["progress"]["stage"] in {"Spark starts", "comparing"}
         assert did(served, "verify/stop", on_link)["report"]["asked"] is True
-        until(lambda: served.get(f"{where}/verification")["run"]["state"] == "stopped")
+        stopped = ended(served, operation)["report"]
+        run = stopped["run"]
+        assert (stopped["state"], stopped["verdict"]) == ("stopped", "unknown")
         half = served.get(f"{where}/verification")
         (lane,) = half["report"]["lanes"]
-        assert half["report"]["verdict"] == "unknown"
+        assert (half["run"]["run"], half["run"]["state"], half["report"]["verdict"]) == (run, "stopped", "unknown")
         assert lane["source"]["verified_to"] == CHUNK < lane["source"]["to"] == RECORDS
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         assert did(served, "verify/stop", on_link)["report"]["asked"] is False, "it does not run"
-        resumed = did(served, "verify/resume", on_link)["report"]["run"]
-        assert resumed != run
-        until(lambda: served.get(f"{where}/verification")["run"]["run"] == resumed)
-        until(lambda: served.get(f"{where}/verification")["run"]["state"] == "done")
+        resumed = did(served, "verify/resume", on_link)["report"]
+        assert resumed["run"] != run
+        assert (resumed["state"], resumed["verdict"]) == ("done", "equal")
         whole = served.get(f"{where}/verification")
         page = served.ask("GET", f"{where}/verification/page")
         assert page.headers["content-type"].startswith("text/html") and b"Comparison of link" in page.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_an_auditor_compares(
         spec = engine.plan(*both, made.id, VerifyOptions(reader)).spec(*both)
         assert "a-secret" not in spec.to_json()
         job = ReaderJob(*both, "local[1]", tmp_path, connector_settings())
-        done = launch(spec, job, job.arguments()).wait(600)
+        done = asyncio.run(launch(spec, job, job.arguments()).job.ended())
         told = (tmp_path / f"{spec.run}.log").read_text()
         assert done == 0, told
         assert "a-secret" not in told

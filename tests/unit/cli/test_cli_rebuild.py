@@ -27,7 +27,8 @@ from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.align.lane import Bounds
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.jobs.readerjob import ReaderJob
-from anabranch.operations.offsets.rebuild import RebuildPlan
+from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.offsets.rebuild import RebuildPlan, StartedRebuild, step_of
 
 pytestmark = pytest.mark.unit
 
@@ -57,17 +58,22 @@ class Engine:
 
     async def apply(
         self, source: ClusterContext, target: ClusterContext, planned: RebuildPlan, out: Path, job: ReaderJob
-    ) -> subprocess.Popen[str]:
+    ) -> StartedRebuild:
         spec, work = planned.spec(job.source, job.target), job.directory
         self.asked.append((job.source.name, job.target.name, job.master, dict(job.settings)))
         if self.made is None:
             if self.finished:
                 rebuild_progress.keep(out, spec, [CLEAR], 5)
             (work / "rebuild.log").write_text('noise\n{"error": "no broker answers", "hint": ""}\n')
-            return subprocess.Popen([sys.executable, "-c", self.fails], stdout=subprocess.PIPE, text=True)
+            return self._started(planned, out, work, self.fails)
         maps_file.save_rebuilt(out, spec.link, "old", "new", [self.made], 5)
         step = json.dumps({"step": "done", "seconds": 1.5, "runs": 1234})
-        return subprocess.Popen([sys.executable, "-c", f"print({step!r})"], stdout=subprocess.PIPE, text=True)
+        return self._started(planned, out, work, f"print({step!r})")
+
+    @staticmethod
+    def _started(planned: RebuildPlan, out: Path, work: Path, program: str) -> StartedRebuild:
+        process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        return StartedRebuild(planned.link, out, StartedJob(planned.link, work / "rebuild.log", process))
 
 
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine, *words: str) -> tuple[int, str]:
@@ -115,7 +121,7 @@ def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.M
     """What the job said last is what the person reads, and its exit code is the verb's."""
     code, said = run(monkeypatch, tmp_path, Engine(None), "--topic", "orders")
     assert code == 4
-    assert "error: no maps were made: the job ended with 4: no broker answers" in said
+    assert "no maps were made: the job ended with 4: no broker answers" in said
     assert not (tmp_path / "maps.json").exists()
 
 
@@ -146,8 +152,8 @@ def test_what_a_job_had_finished_is_named_when_it_ends_and_when_it_goes_on(
 def test_steps_have_words_and_numbers() -> None:
     """Of a piece its topics too."""
     step = {"step": "piece", "seconds": 3.0, "number": 2, "of": 1200, "topics": "orders"}
-    assert _step(json.dumps(step)) == "    3.0 s  piece: number 2, of 1,200, topics orders"
-    assert _step("no json\n") == "no json"
+    assert _step(step_of(json.dumps(step))) == "    3.0 s  piece: number 2, of 1,200, topics orders"
+    assert [_step(step_of(line)) for line in ("no json\n", "[1]", '{"a": 1}')] == ["no json", "[1]", '{"a": 1}']
 
 
 @pytest.mark.parametrize(

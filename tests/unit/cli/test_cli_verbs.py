@@ -28,7 +28,7 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkPlan, LinkStatus, StopPlan, StopReport
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs import launcher
-from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
 from anabranch.operations.links import run as running
 from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
@@ -97,19 +97,19 @@ class Engine:
         directory: Path,
         log_format: LogFormat,
         detached: bool = False,
-    ) -> StartedLink:
+    ) -> StartedJob:
         self.directory, self.how = directory, how
         if not detached:
             self._ask("run", target.name, source.name, link_id, how.master, lease_seconds, log_format.value)
             ended = SimpleNamespace(poll=lambda: self.code, wait=lambda: self.code)
-            return StartedLink("run-1", cast(Any, ended), directory)
+            return StartedJob("run-1", directory, cast(Any, ended))
         self._ask("start", link_id, how.master, detached)
         directory.mkdir(parents=True, exist_ok=True)
         log = directory / "run-1.log"
         log.write_text("noise\nerror: no master answers\nhint: check --master\n")
         plan = LinkPlan(link_id, "run-1", 1, 0, 2)
         process = SimpleNamespace(pid=4711, poll=lambda: self._begin(plan), wait=lambda: self.code)
-        return StartedLink("run-1", cast(Any, process), log)
+        return StartedJob("run-1", log, cast(Any, process))
 
     def job_spec(self, target: ClusterContext, source: ClusterContext, link_id: str, lease_seconds: float) -> str:
         self._ask("spec", target.name, source.name, link_id, lease_seconds)
@@ -529,7 +529,7 @@ def test_a_submitted_driver_is_not_waited_for_for_ever(
     """It may have failed, or wait for room; the name of its run is drawn there."""
     submitted = SimpleNamespace(pid=4711, poll=lambda: 0, wait=lambda: 0)
     monkeypatch.setattr(running, "PLAN_S", 0.0)
-    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: StartedLink("run-1", cast(Any, submitted), tmp_path))
+    monkeypatch.setattr(launcher, "start_link", lambda *_, **__: StartedJob("run-1", tmp_path, cast(Any, submitted)))
     code, out, err = run("link", "run", "old-new", "--master", "yarn", "--deploy-mode", "cluster", "--detach")
     assert (code, out) == (0, "") and "run-1" not in err and "spark-submit starts as process 4711" in err
     assert "submitted; it has not planned yet" in err and "anabranch link show old-new; on YARN: yarn app" in err

@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 from rich.console import Console
 
 from anabranch.cli import main as cli
-from anabranch.cli.verify import render, watch
-from anabranch.cli.verify.watch import follow
+from anabranch.cli.verify import render
+from anabranch.cli.verify.watch import followed
 from anabranch.config.verifyspec import VerifyOptions
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, ClusterError
+from anabranch.kafka.errors import AuthenticationError, UnreachableError
 from anabranch.operations.jobs.outcome import how_it_ended
 from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.jobs.startedjob import END_S
+from anabranch.operations.verify.show import TellStatus
 from anabranch.operations.verify.start import VerifyPlan
+from anabranch.operations.verify.started import StartedComparison
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
 from anabranch.verify.report import RunDetails, report
 
@@ -146,50 +149,49 @@ def ctrl_c() -> Iterator[None]:
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_detaches() -> None:
     """Leaving the view asks nothing of the comparison."""
-    asked = []
+    running = VerifyStatus(replace(RUN, state=RunState.RUNNING), (), None, 2001)
 
-    async def read() -> VerifyStatus:
-        asked.append(1)
-        return VerifyStatus(replace(RUN, state=RunState.RUNNING), (), None, 2001)
+    async def follow(tell: TellStatus) -> VerifyStatus:
+        await tell(running)
+        await interrupted()
+        return running
 
     console = Console(record=True, width=200)
-    assert asyncio.run(follow(read, None, console, sleep=interrupted)).left
+    assert asyncio.run(followed(follow, console)) is None
     assert "the comparison goes on" in console.export_text()
-    assert asked == [1]
 
 
 def test_a_pipe_is_told_each_change_once() -> None:
     """As `link wait` does: a comparison that stands still says nothing."""
-    running = replace(RUN, state=RunState.RUNNING)
-    seen = iter([running, running, running, replace(running, state=RunState.DONE)])
+    running = VerifyStatus(replace(RUN, state=RunState.RUNNING), (), None, 2001)
+    done = VerifyStatus(RUN, (), None, 2001)
 
-    async def read() -> VerifyStatus:
-        return VerifyStatus(next(seen), (), None, 2001)
-
-    async def sleep(_: float) -> None:
-        pass
+    async def follow(tell: TellStatus) -> VerifyStatus:
+        for _ in range(3):
+            await tell(running)
+        return done
 
     console = Console(record=True, width=200)
-    assert not asyncio.run(follow(read, None, console, sleep=sleep)).left
+    assert asyncio.run(followed(follow, console)) is done
     assert len(console.export_text().splitlines()) == 1
 
 
 class Job:
-    """The process of a comparison: it ended with a code, goes on, or (``later``) ends when it is waited for."""
+    """The job of a comparison: it ended with a code, goes on, or (``later``) ends when it is waited for."""
 
-    pid = 4711
+    run, pid = "verify-1", 4711
 
     def __init__(self, code: int | None, later: int | None = None) -> None:
         self.code = code
         self.later = code if later is None else later
+        self.log = Path()
+        self.detached = False
 
-    def poll(self) -> int | None:
-        return self.code
+    async def ended_within(self, seconds: float) -> int | None:
+        return self.later if seconds == END_S else self.code
 
-    def wait(self, timeout: float) -> int:
-        if self.later is None:
-            raise subprocess.TimeoutExpired("verify", timeout)
-        return self.later
+    def detach(self) -> None:
+        self.detached = True
 
 
 class Starting:
@@ -201,13 +203,12 @@ class Starting:
         self.job = job
         self.told = list(told)
         self.launched: list[str] = []
-        self.detached: list[Job] = []
-        self.recorded: list[str] = []
+        self.concluded: list[str] = []
 
     async def link(self, *_: object) -> object:
         return SimpleNamespace(spec=SimpleNamespace(source=SimpleNamespace(context="new")))
 
-    async def show(self, *_: object) -> object:
+    async def show(self, *_: object) -> VerifyStatus:
         if not self.told:
             raise NeverVerifiedError("old-new")
         return self.told.pop(0) if len(self.told) > 1 else self.told[0]
@@ -215,17 +216,20 @@ class Starting:
     async def plan(self, *_: object) -> VerifyPlan:
         return VerifyPlan("old-new", "verify-1", (), VerifyOptions(), "cafe")
 
-    async def apply(self, _target: object, planned: VerifyPlan, job: ReaderJob) -> Job:
+    async def apply(self, _target: object, planned: VerifyPlan, job: ReaderJob) -> StartedComparison:
         self.launched.append(planned.run)
-        (job.directory / f"{planned.run}.log").write_text(self.log)
-        return self.job
+        self.job.log = job.directory / f"{planned.run}.log"
+        self.job.log.write_text(self.log)
+        return StartedComparison(planned.link, job.directory, cast(Any, self.job))
 
-    def detach(self, job: Job) -> None:
-        self.detached.append(job)
-
-    async def record(self, _target: object, found: VerifyStatus, why: str) -> VerifyStatus:
-        self.recorded.append(why)
-        return replace(found, run=replace(found.run, state=RunState.FAILED, why=why))
+    async def conclude(self, _target: object, _link: str, run: str, why: str) -> VerifyStatus | None:
+        if not self.told or self.told[-1].run.run != run:
+            return None
+        found = self.told[-1]
+        if found.run.state is RunState.RUNNING:
+            self.concluded.append(why)
+            found = replace(found, run=replace(found.run, state=RunState.FAILED, why=why))
+        return found
 
 
 @pytest.fixture
@@ -233,17 +237,15 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str
     """Run ``verify start``, or another verb, against operations; returns the exit code."""
     file = tmp_path / "contexts.yaml"
     file.write_text(yaml.safe_dump({"contexts": {"new": {"bootstrap": ["new:9092"]}}, "target": "new"}))
-    monkeypatch.setattr(watch, "INTERVAL_S", 0.0)
 
     def call(engine: Starting, *arguments: str, verb: str = "start") -> int:
         for name, ask in {
             "links.show.show": engine.link,
-            "verify.show.show": engine.show,
+            "verify.started.show": engine.show,
+            "verify.started.conclude": engine.conclude,
             "verify.start.plan": engine.plan,
             "verify.resume.plan": engine.plan,
             "verify.start.apply": engine.apply,
-            "verify.start.detach": engine.detach,
-            "verify.killed.record": engine.record,
         }.items():
             monkeypatch.setattr(f"anabranch.operations.{name}", ask)
         place = ["--directory", str(tmp_path)]
@@ -298,7 +300,28 @@ def test_a_job_that_is_killed_as_it_compares_has_no_verdict(start: Callable[...,
     """The last that it told is that it runs: the verb tells its end on the target, for who resumes it at once."""
     killed = Starting(Job(died), status(RunState.RUNNING))
     assert start(killed, verb=verb) == max(died, 2)
-    assert killed.recorded == [how_it_ended(died)]
+    assert killed.concluded == [how_it_ended(died)]
+
+
+@pytest.mark.parametrize(
+    ("away", "code"),
+    [(UnreachableError("new", ("n:1: refused",)), 1), (AuthenticationError("new", "User:ann", "PLAIN", "wrong"), 4)],
+    ids=["away", "refused"],
+)
+def test_a_target_that_is_away_for_a_moment_ends_no_comparison(
+    start: Callable[..., int], away: ClusterError, code: int
+) -> None:
+    """Its job may reach it again; what does not pass by itself is told."""
+    engine = Starting(Job(None), VerifyStatus(RUN, (), made("different"), 3000))
+    looks, answered = iter([away]), engine.show
+
+    async def show(*_: object) -> VerifyStatus:
+        for error in looks:
+            raise error
+        return await answered()
+
+    engine.show = show  # type: ignore[method-assign]
+    assert start(engine) == code
 
 
 def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,14 +332,12 @@ def test_why_a_comparison_failed_is_told(start: Callable[..., int], capsys: pyte
 
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("verb", ["start", "resume"])
-def test_ctrl_c_is_no_verdict(
-    start: Callable[..., int], verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_is_no_verdict(start: Callable[..., int], verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Who leaves a comparison does not know what it will say; at any time it is 130, as for any program."""
     following = Starting(Job(None))
-    monkeypatch.setattr(watch, "_read", interrupted)
+    following.show = interrupted  # type: ignore[method-assign]
     assert start(following, verb=verb) == 130
-    assert following.detached == [following.job]
+    assert following.job.detached
     assert "anabranch verify show old-new --watch" in capsys.readouterr().err
     planning = Starting(Job(None))
     planning.plan = interrupted  # type: ignore[method-assign,assignment]

@@ -1,7 +1,9 @@
 """Ending a link's process, whenever the command that started it is ended."""
 
+import asyncio
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +13,7 @@ from anabranch.cli.jobs import Tied
 from anabranch.cli.links.run import stay
 from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import jobprocess, launcher, runlogs
-from anabranch.operations.jobs.jobprocess import StartedLink
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
 
 pytestmark = pytest.mark.unit
@@ -34,10 +36,6 @@ class Process:
         """It ends cleanly."""
         self.code = 0
 
-    def wait(self, _timeout: float | None = None) -> int:
-        """What it has ended with; 1 where it would run on."""
-        return 1 if self.code is None else self.code
-
 
 class Starting(Process):
     """One that has no handler yet: the signal kills it."""
@@ -46,16 +44,16 @@ class Starting(Process):
         self.code = -signal.SIGTERM
 
 
-def started(process: Process) -> StartedLink:
-    """A run of that process."""
-    return StartedLink("run-1", cast(Any, process), Path("log"))
+def stayed(start: Callable[[], Process]) -> int:
+    """What the command exits with that starts this process and stays with it."""
+    return asyncio.run(stay(lambda: StartedJob("run-1", Path("log"), cast(Any, start()))))
 
 
 def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program() -> None:
     """Neither "stopped cleanly" nor a fault: it had not begun."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        assert stay(lambda: started(Starting())) == 143
+        assert stayed(Starting) == 143
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -64,7 +62,7 @@ def test_a_link_whose_command_is_ended_as_it_starts_is_ended_too() -> None:
     """The signal may come before the process can be told: it would copy on with nobody there to end it."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        assert stay(lambda: started(Process())) == 0
+        assert stayed(Process) == 0
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -75,25 +73,31 @@ def test_each_signal_that_ends_a_command_ends_its_link(number: int) -> None:
 
     class Running(Process):
         def __init__(self) -> None:
-            pass
+            self.looks = 0
 
-        def wait(self, _timeout: float | None = None) -> int:
-            os.kill(os.getpid(), number)
-            return 1 if self.code is None else self.code
+        def poll(self) -> int | None:
+            self.looks += 1
+            if self.looks == 1:
+                os.kill(os.getpid(), number)
+            return self.code
 
     before = signal.signal(number, lambda *_: None)
     try:
-        assert stay(lambda: started(Running())) == 0
+        assert stayed(Running) == 0
     finally:
         signal.signal(number, before)
 
 
 def test_a_hangup_that_is_ignored_ends_no_job() -> None:
     """As nohup has it."""
+
+    async def tied() -> None:
+        async with Tied():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with Tied():
-            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        asyncio.run(tied())
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)

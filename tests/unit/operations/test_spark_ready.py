@@ -22,7 +22,7 @@ from anabranch.operations.verify import start as verify
 
 pytestmark = pytest.mark.unit
 
-SPEC = cast(Any, SimpleNamespace(run="verify-1", to_json=lambda: "{}"))
+SPEC = cast(Any, SimpleNamespace(link="l", run="verify-1", to_json=lambda: "{}"))
 OLD, NEW = ClusterContext("old", ("o:1",)), ClusterContext("new", ("n:1",))
 
 

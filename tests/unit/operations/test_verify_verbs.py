@@ -14,7 +14,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.jobs.readerjob import ReaderJob
-from anabranch.operations.verify import killed
+from anabranch.operations.verify import ending
+from anabranch.operations.verify import show as showing
 from anabranch.operations.verify import start as starting
 from anabranch.operations.verify import stop as stopping
 from anabranch.operations.verify.resume import NothingToResumeError
@@ -132,6 +133,28 @@ def test_nothing_is_forgotten_for_a_job_that_cannot_be_started(both: Lab, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+def test_whoever_follows_a_comparison_hears_of_it_until_it_ends(both: Lab) -> None:
+    """And of one that has ended, or was silent for long, at once."""
+    running = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
+    done, heard = replace(running, state=RunState.DONE, done=10), list[VerifyRun]()
+    file(both, running)
+
+    async def follow(cluster: Cluster) -> VerifyStatus:
+        async def tell(found: VerifyStatus) -> None:
+            heard.append(found.run)
+            await VerifiedTopic(cluster).file(done, [])
+
+        return await showing.follow(cluster, LINK, tell, 0.0)
+
+    assert both.on(both.target, follow).run == done
+    assert heard == [running]
+    assert both.on(both.target, follow).run == done
+    silent = replace(running, updated_at_ms=1)
+    file(both, silent)
+    assert both.on(both.target, follow).run == silent
+    assert len(heard) == 1
+
+
 def test_a_comparison_is_stopped_only_if_it_is_the_one_that_was_meant(both: Lab) -> None:
     """The one that was meant has ended, and the next one goes on."""
     running = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
@@ -151,10 +174,12 @@ def test_a_comparison_whose_job_was_killed_can_be_resumed_at_once(both: Lab, sta
     mine = VerifyRun(LINK, "verify-1", state, 1, now_ms(), 10, 5, 20, 200, 1, OPTIONS, {})
     file(both, mine)
 
-    async def record(cluster: Cluster, run: VerifyRun) -> VerifyRun:
-        return (await killed.record(cluster, VerifyStatus(run, (), None), "killed")).run
+    def conclude() -> VerifyStatus | None:
+        return both.on(both.target, lambda cluster: ending.conclude(cluster, LINK, mine.run, "killed"))
 
-    found = both.on(both.target, lambda cluster: record(cluster, mine))
+    status = conclude()
+    assert status is not None
+    found = status.run
     is_told = state is RunState.RUNNING
     assert (found.state, found.why) == ((RunState.FAILED, "killed") if is_told else (state, ""))
     assert (found.run, found.done, found.options) == (mine.run, mine.done, mine.options)
@@ -162,6 +187,6 @@ def test_a_comparison_whose_job_was_killed_can_be_resumed_at_once(both: Lab, sta
         plan(both, resume=True)
     other = replace(mine, run="verify-2", state=RunState.RUNNING)
     file(both, other)
-    both.on(both.target, lambda cluster: record(cluster, mine))
+    assert conclude() is None
     with pytest.raises(VerifyRunningError):
         plan(both)

@@ -34,17 +34,26 @@ FLIGHTS = "flights"
 """The topic of the golden query."""
 
 
-def did(served: Served, verb: str, body: object, state: str = "done") -> Any:
-    """The operation that came of a plan that was shown and applied."""
+def begun(served: Served, verb: str, body: object) -> str:
+    """The address of an operation: that of a plan that was shown and is applied."""
     plan = served.ask("POST", f"/api/v1/{verb}/plan", body, role="operator")
     assert plan.status == 200, plan.body
-    begun = served.ask("POST", f"/api/v1/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
-    assert begun.status == 202, begun.body
-    where = begun.headers["location"]
+    taken = served.ask("POST", f"/api/v1/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
+    assert taken.status == 202, taken.body
+    return taken.headers["location"]
+
+
+def did(served: Served, verb: str, body: object, state: str = "done") -> Any:
+    """The operation that came of a plan that was shown and applied, once it has ended."""
+    return ended(served, begun(served, verb, body), state)
+
+
+def ended(served: Served, where: str, state: str = "done") -> Any:
+    """An operation, once it has ended."""
     until(lambda: served.get(where)["state"] != "running")
-    ended = served.get(where)
-    assert ended["state"] == state, ended
-    return ended
+    found = served.get(where)
+    assert found["state"] == state, found
+    return found
 
 
 def told(served: Served, path: str, body: object) -> Any:

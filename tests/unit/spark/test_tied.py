@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from anabranch.operations.jobs import jobprocess
+from anabranch.config.jobsettings import DETACH
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.spark.jobs import tied
 
 pytestmark = pytest.mark.unit
@@ -54,7 +56,7 @@ def test_a_job_whose_command_is_gone_is_asked_to_end_until_it_does(monkeypatch: 
 
 def test_a_job_that_was_let_go_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C of a verb that detaches."""
-    assert watch(monkeypatch, jobprocess.DETACH) == []
+    assert watch(monkeypatch, DETACH) == []
 
 
 def test_ctrl_c_of_the_command_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,8 +64,10 @@ def test_ctrl_c_of_the_command_is_told_as_that(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tied, "_interrupted", threading.Event())
     watch(monkeypatch, b"")
     assert (tied.name_of(signal.SIGTERM), tied.name_of(signal.SIGINT)) == ("SIGTERM", "SIGINT")
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
-        jobprocess.tell_interrupted(job)
+    ignoring = ["sh", "-c", "trap '' TERM; echo; exec cat"]
+    with subprocess.Popen(ignoring, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
+        assert job.stdout is not None and job.stdout.readline()
+        StartedJob("run-1", Path("log"), job).end(interrupted=True)
         told = job.communicate()[0]
     watch(monkeypatch, told)
     assert tied.name_of(signal.SIGTERM) == "SIGINT"

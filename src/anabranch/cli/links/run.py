@@ -17,11 +17,12 @@ from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.running import on_context
 from anabranch.cli.running import run as run_verb
 from anabranch.config.jobspec import write_spec
+from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
-from anabranch.operations.jobs.jobprocess import StartedLink
-from anabranch.operations.jobs.outcome import JobFailedError, exit_code, not_begun
+from anabranch.operations.jobs.outcome import JobFailedError, not_begun
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
 
 if TYPE_CHECKING:
@@ -99,24 +100,24 @@ def run(
         started = launcher.start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
         run_verb(_await_begin(started, how, status, cluster, target_name))
         return
-    code = stay(lambda: launcher.start_link(cluster, source, link, how, seconds, directory, log_format))
+    code = run_verb(stay(lambda: launcher.start_link(cluster, source, link, how, seconds, directory, log_format)))
     if how.in_cluster:
         _left(link, code, repeated(target_name))
     if code == 0 and log_format is LogFormat.TEXT:
         typer.echo(f"go on with: anabranch link run {link}{repeated(target_name)}", err=True)
     if code < 0:
         fix = f"anabranch link run {link}{repeated(target_name)} continues exactly at its positions"
-        fail(JobFailedError(f"link {link}", code, "", fix), exit_code(code))
+        raise JobFailedError(f"link {link}", code, "", fix)
     raise typer.Exit(code)
 
 
-def stay(start: Callable[[], StartedLink]) -> int:
+async def stay(start: Callable[[], StartedJob]) -> int:
     """Start the link's job, and stay until it ends or is interrupted; returns its exit code.
 
     Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: requests in flight are answered, claims are released.
     """
-    with Tied() as tied:
-        code = tied.take(start().process).wait()
+    async with Tied() as tied:
+        code = await tied.take(start()).ended()
     # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
     return 128 + tied.asked[0] if tied.asked and code < 0 else code
 
@@ -137,7 +138,7 @@ def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: Lo
 
 
 async def _await_begin(
-    started: StartedLink, how: Submission, before: LinkStatus, target: ClusterContext, target_name: str | None
+    started: StartedJob, how: Submission, before: LinkStatus, target: ClusterContext, target_name: str | None
 ) -> None:
     """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
 
@@ -147,21 +148,19 @@ async def _await_begin(
         await _until_planned(started, how, before, cluster, repeated(target_name))
 
 
-async def _until_planned(
-    started: StartedLink, how: Submission, before: LinkStatus, target: Cluster, typed: str
-) -> None:
+async def _until_planned(started: StartedJob, how: Submission, before: LinkStatus, target: Cluster, typed: str) -> None:
     from anabranch.operations.links.run import BegunRun, begun
 
     link, planned = before.spec.id, None if before.plan is None else before.plan.owner
     name = "spark-submit" if how.in_cluster else started.run
-    typer.echo(f"{name} starts as process {started.process.pid}; its log is {started.log}", err=True)
+    typer.echo(f"{name} starts as process {started.pid}; its log is {started.log}", err=True)
     began = await begun(target, link, started, in_cluster=how.in_cluster, planner_before=planned)
     if began is BegunRun.PLANNED:
         typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
     elif began is BegunRun.SUBMITTED:
         _not_planned(link, typed)
-    elif (code := started.process.poll()) != 0:  # else it was asked to stop before it began
-        fail(not_begun(name, code, Path(started.log)), exit_code(code))
+    elif (code := started.code) != 0:  # else it was asked to stop before it began
+        raise not_begun(name, code, started.log)
 
 
 def _not_planned(link: str, target: str) -> None:
@@ -180,4 +179,4 @@ def _left(link: str, code: int, target: str) -> NoReturn:
         typer.echo(_NOT_FOUND_YET, err=True)
         raise typer.Exit(code)
     fix = "read the driver's output, on YARN by: yarn logs -applicationId ID -log_files stderr"
-    fail(JobFailedError(f"link {link}", code, "", fix), exit_code(None))
+    fail(JobFailedError(f"link {link}", code, "", fix), ProtocolError.exit_code)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.console import Console, RenderableType
 
 from anabranch.cli.completing import context_names, source_topics
-from anabranch.cli.jobs import Tied, fail
+from anabranch.cli.jobs import Tied
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import TargetOption, settings_of
 from anabranch.cli.render import grid
@@ -30,7 +26,10 @@ from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
-from anabranch.operations.jobs.outcome import JobFailedError, exit_code, last_error
+from anabranch.operations.jobs.outcome import JobFailedError
+
+if TYPE_CHECKING:
+    from anabranch.operations.offsets.rebuild import RebuildReport
 
 
 @dataclass(eq=False)
@@ -93,15 +92,15 @@ def rebuild(
     names = _names(topics, naming, source.name)
     id_ = link or f"{source.name}-{there.name}"
     flags = RebuildFlags(id_, names, tuple(ignore or ()), out, only_spec, master, settings)
-    spec = run(_rebuild(source, there, flags))
-    if spec is None:
+    made = run(_rebuild(source, there, flags))
+    if made is None:
         return
-    maps = maps_file.load(out)
+    maps = made.maps
     Console().print(_table(maps))
     if verify_to is not None:
         from anabranch.operations.offsets.comparison import comparison
 
-        write_spec(verify_to, comparison(source, there, spec.link, maps).to_json())
+        write_spec(verify_to, comparison(source, there, made.link, maps).to_json())
         typer.echo(f"a comparison is described in {verify_to}", err=True)
     unclear = [len(one.unclear) for one in maps if one.unclear]
     if unclear:
@@ -121,12 +120,12 @@ class RebuildFlags:
     settings: Mapping[str, str]
 
 
-async def _rebuild(source: ClusterContext, target: ClusterContext, flags: RebuildFlags) -> RebuildSpec | None:
-    """Have the maps made; None where only the specification was asked for."""
+async def _rebuild(source: ClusterContext, target: ClusterContext, flags: RebuildFlags) -> RebuildReport | None:
+    """Have the maps made; None where only the specification was asked for.  Raises JobFailedError, and Exit."""
     from anabranch.operations.jobs.readerjob import ReaderJob
     from anabranch.operations.offsets import rebuild as operation
 
-    with tempfile.TemporaryDirectory(prefix="anabranch-") as work, ExitStack() as waiting:
+    with tempfile.TemporaryDirectory(prefix="anabranch-") as work:
         async with on_context(source) as here, on_context(target) as there:
             planned = await operation.plan(here, there, flags.link, flags.topics, flags.ignore)
             spec = planned.spec(source, target)
@@ -135,23 +134,18 @@ async def _rebuild(source: ClusterContext, target: ClusterContext, flags: Rebuil
                 typer.echo(f"the job is described in {flags.only_spec}", err=True)
                 return None
             _say_kept(flags.out, spec)
-            tied = waiting.enter_context(Tied())
-            how = ReaderJob(source, target, flags.master, Path(work), flags.settings)
-            job = tied.take(await operation.apply(here, there, planned, flags.out, how))
-        code = await asyncio.to_thread(_follow, job)
-        waiting.close()
-        done = len(rebuild_progress.kept(flags.out, spec))
-        if code and done:
-            part = rebuild_progress.part_of(flags.out)
-            what = f"{part} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
-            typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
-        if tied.asked:
+            async with Tied() as tied:
+                how = ReaderJob(source, target, flags.master, Path(work), flags.settings)
+                started = await operation.apply(here, there, planned, flags.out, how)
+                tied.take(started.job)
+                try:
+                    return await started.ended(_say)
+                except JobFailedError:
+                    _say_done(flags.out, spec)
+                    if not tied.asked:
+                        raise
             typer.echo("interrupted: the maps are not made", err=True)
             raise typer.Exit(128 + tied.asked[0])
-        if code:
-            why, fix = last_error(Path(work) / "rebuild.log", code)
-            fail(JobFailedError("no maps were made", code, why, fix or "run the same command again"), exit_code(code))
-    return spec
 
 
 def _say_kept(out: Path, spec: RebuildSpec) -> None:
@@ -163,11 +157,17 @@ def _say_kept(out: Path, spec: RebuildSpec) -> None:
         typer.echo(f"{what}: they are not made again; delete it to begin from the start", err=True)
 
 
-def _follow(job: subprocess.Popen[str]) -> int:
-    """Print each step of the job; its exit code."""
-    for line in job.stdout or ():
-        typer.echo(_step(line), err=True)
-    return job.wait()
+def _say_done(out: Path, spec: RebuildSpec) -> None:
+    """Print which maps of this run are kept, though it has not made all."""
+    done = len(rebuild_progress.kept(out, spec))
+    if done:
+        what = f"{rebuild_progress.part_of(out)} keeps the maps of {count(done)} of {count(len(spec.lanes))} partitions"
+        typer.echo(f"{what}: run the same command again, and it goes on from there", err=True)
+
+
+async def _say(step: Mapping[str, Any]) -> None:
+    """Print a step of the job."""
+    typer.echo(_step(step), err=True)
 
 
 def _names(topics: Sequence[str], naming: str, source: str) -> dict[str, str]:
@@ -199,11 +199,11 @@ def _table(maps: Sequence[maps_file.StoredMap]) -> RenderableType:
     return table
 
 
-def _step(line: str) -> str:
-    try:
-        fields = json.loads(line)
-        step, seconds = fields.pop("step"), fields.pop("seconds")
-    except (ValueError, KeyError, AttributeError):
-        return line.rstrip()
+def _step(step: Mapping[str, Any]) -> str:
+    """A step in words; a line of the job that is none as it is."""
+    fields = dict(step)
+    name, seconds = fields.pop("step"), fields.pop("seconds", None)
+    if seconds is None:
+        return str(name)
     rest = ", ".join(f"{name} {count(one) if isinstance(one, int) else one}" for name, one in fields.items())
-    return f"{seconds:7.1f} s  {step}" + (f": {rest}" if rest else "")
+    return f"{seconds:7.1f} s  {name}" + (f": {rest}" if rest else "")

@@ -14,7 +14,7 @@ from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_target, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
-from anabranch.cli.verify.watch import follow
+from anabranch.cli.verify.watch import followed
 from anabranch.state.codecs.verified import VerifyStatus
 from anabranch.verify.page import page as make_page
 from anabranch.verify.report import ComparisonVerdict
@@ -50,5 +50,6 @@ async def _show(ctx: typer.Context, link: str, target_name: str | None, live: bo
     async with on_target(ctx, target_name) as target:
         found = await operation.show(target, link)
         if live and found.running:
-            found = (await follow(lambda: operation.show(target, link), None, Console(stderr=True))).status or found
+            console = Console(stderr=True)
+            found = await followed(lambda tell: operation.follow(target, link, tell), console) or found
         return found

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated
 
 import platformdirs
 import typer
 from rich.console import Console
 
 from anabranch.cli.hints import repeated
-from anabranch.cli.jobs import ended, fail
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
-from anabranch.cli.verify.watch import Watched, follow
+from anabranch.cli.verify.watch import followed
 from anabranch.config.jobspec import check_spec_path, write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
-from anabranch.errors import ClusterError
-from anabranch.operations.jobs.outcome import JobFailedError, how_it_ended, last_error
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import ComparisonVerdict
-
-if TYPE_CHECKING:
-    from anabranch.kafka.cluster import Cluster
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]
 _Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.")]
@@ -114,20 +106,14 @@ class VerifyFlags:
         return self.directory or platformdirs.user_state_path("anabranch") / "verify" / self.link
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedJob:
-    """A comparison that was started, and how following it ended."""
+async def _compare(ctx: typer.Context, flags: VerifyFlags) -> VerifyStatus | None:
+    """Start it and follow it to its end; None where only its specification was wanted, or nobody follows.
 
-    run: str
-    process: subprocess.Popen[bytes]
-    followed: Watched
-
-
-async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None:
-    """Start it and follow it to its end; None where only its specification was wanted, or nobody follows."""
+    Raises NoComparisonError, and Exit where it was left.
+    """
     from anabranch.operations.jobs.readerjob import ReaderJob
     from anabranch.operations.links import show as links
-    from anabranch.operations.verify import resume, show, start
+    from anabranch.operations.verify import resume, start
 
     link, target_context = flags.link, target(ctx, flags.target_name)
     async with on_context(target_context) as target_cluster:
@@ -144,55 +130,27 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> FollowedJob | None
             typer.echo(f"{planned.run} is described in {flags.only_spec}", err=True)
             return None
         job = ReaderJob(source, target_context, flags.master, flags.output_dir, flags.settings, flags.detach)
-        process = await start.apply(target_cluster, planned, job)
-        typer.echo(f"{planned.run}: process {process.pid}; log, report and page are in {flags.output_dir}", err=True)
+        started = await start.apply(target_cluster, planned, job)
+        typer.echo(
+            f"{started.run}: process {started.job.pid}; log, report and page are in {flags.output_dir}", err=True
+        )
         if flags.detach:
             return None
-        read = partial(show.show, target_cluster, link)
-        followed = await follow(read, planned.run, Console(stderr=True), process)
-        if followed.left:
-            start.detach(process)
-        elif (code := process.poll()) is not None and followed.status is not None:
-            followed = replace(followed, status=await _told(target_cluster, followed.status, code))
-        return FollowedJob(planned.run, process, followed)
-
-
-async def _told(target: Cluster, found: VerifyStatus, code: int) -> VerifyStatus:
-    """Have the target know the end of a job that could not tell it; a target that is away does not."""
-    from anabranch.operations.verify import killed
-
-    if found.run.state is not RunState.RUNNING:
-        return found
-    try:
-        return await killed.record(target, found, how_it_ended(code))
-    except ClusterError:
+        found = await followed(lambda tell: started.ended(target_cluster, tell), Console(stderr=True))
+        if found is None:
+            started.job.detach()
+            typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)
+            raise typer.Exit(LEFT)
         return found
 
 
-def _end(flags: VerifyFlags, ended: FollowedJob | None) -> None:
+def _end(flags: VerifyFlags, found: VerifyStatus | None) -> None:
     """Leave with the verdict of a comparison that was followed."""
-    if ended is None:
+    if found is None:
         return
-    link, found = flags.link, ended.followed.status
-    if ended.followed.left:
-        typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)
-        raise typer.Exit(LEFT)
-    if found is None or found.own_report is None:
-        _fail(ended.run, link, found, ended.process, flags.output_dir)
-    emit(found.own_report, render.status(found), flags.output)
+    made = found.own_report
+    emit(made, render.status(found), flags.output)
     if found.run.state is RunState.STOPPED:
-        typer.echo(f"stopped; go on with: anabranch verify resume {link}{repeated(flags.target_name)}", err=True)
-    raise typer.Exit(ComparisonVerdict(found.own_report["verdict"]).exit_code)
-
-
-def _fail(
-    run: str, link: str, found: VerifyStatus | None, process: subprocess.Popen[bytes], output_dir: Path
-) -> NoReturn:
-    """Say why there is no verdict; a job that has persisted its failure may be about to end, or hang as it does."""
-    code = ended(process) if found is not None and found.run.state is not RunState.RUNNING else process.poll()
-    log = output_dir / f"{run}.log"
-    why, fix = last_error(log, code)
-    if found is not None and found.run.state is RunState.FAILED and found.run.why != how_it_ended(code):
-        why = found.run.why or why
-    fix = fix or f"read {log}; then: anabranch verify resume {link}"
-    fail(JobFailedError(f"{run} made no comparison", code, why, fix), max(code or 0, COULD_NOT_TELL))
+        command = f"anabranch verify resume {flags.link}{repeated(flags.target_name)}"
+        typer.echo(f"stopped; go on with: {command}", err=True)
+    raise typer.Exit(COULD_NOT_TELL if made is None else ComparisonVerdict(made["verdict"]).exit_code)

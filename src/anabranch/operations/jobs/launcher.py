@@ -12,9 +12,9 @@ from anabranch.config.jobspec import LinkJob, write_spec
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs import jobprocess
-from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.runlogs import NoLogDirectoryError, make_room, open_log
 from anabranch.operations.jobs.sparkready import check
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import JOB, Submission
 
 __all__ = ["JOB", "NoLogDirectoryError", "job_spec", "start_link"]
@@ -34,7 +34,7 @@ def start_link(
     directory: Path,
     log_format: LogFormat = LogFormat.TEXT,
     detached: bool = False,
-) -> StartedLink:
+) -> StartedJob:
     """Start the link's job, which ends with this process, and prints its events on standard error.
 
     A detached one outlives this process, and its events are in the log with the rest; so does a driver in the cluster.
@@ -65,4 +65,4 @@ def start_link(
     with output:
         out = output if detached else None
         process = jobprocess.spawn(command, how.variables(), place, out=out, err=out, tied=tied, held=output)
-    return StartedLink(run, process, log)
+    return StartedJob(run, log, process)

@@ -6,6 +6,7 @@ import json
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from anabranch.errors import AnabranchError, ProtocolError
 
@@ -27,16 +28,18 @@ class JobFailedError(AnabranchError):
 
     _hint = "{fix}"
 
+    exit_code: ClassVar[int] = ProtocolError.exit_code
+    """Of a job that was killed; one that ended has its own, and never 0."""
+
+    def __post_init__(self) -> None:
+        if self.code is not None and self.code > 0:
+            vars(self)["exit_code"] = self.code
+
 
 def not_begun(what: str, code: int | None, log: Path) -> JobFailedError:
     """The error of a job that ended before it began its work, as its log has it, or with where to read."""
     why, fix = last_error(log)
     return JobFailedError(f"{what} did not begin", code, why, fix or f"read {log}")
-
-
-def exit_code(code: int | None) -> int:
-    """The exit code of a verb whose job ended with ``code`` and without an answer: never 0; 5 where it was killed."""
-    return code if code is not None and code > 0 else ProtocolError.exit_code
 
 
 def how_it_ended(code: int | None) -> str:

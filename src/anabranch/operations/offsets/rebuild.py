@@ -6,11 +6,15 @@ The job is a process of its own (or a ``spark-submit`` elsewhere), and the maps 
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from anabranch.config import maps_file
+from anabranch.config.maps_file import StoredMap
 from anabranch.config.rebuildspec import LaneLogs, RebuildSpec, RecordPart
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster, TopicMeta
@@ -21,9 +25,18 @@ from anabranch.model.plans import check_holds, plan_hash
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.lane import Bounds
 from anabranch.operations.jobs import jobprocess
+from anabranch.operations.jobs.outcome import JobFailedError, last_error
 from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.jobs.startedjob import StartedJob
 
 JOB = "anabranch.spark.jobs.rebuild"
+
+TellStep = Callable[[Mapping[str, Any]], Awaitable[None]]
+"""Hears each step of a job: ``step``, ``seconds`` since it began, and figures of the step."""
+
+
+async def nobody(_: Mapping[str, Any]) -> None:
+    """Nobody follows it."""
 
 
 @dataclass(eq=False)
@@ -66,6 +79,42 @@ class RebuildPlan:
         return RebuildSpec(self.link, source, target, self.lanes, self.ignore)
 
 
+@dataclass(frozen=True, slots=True)
+class RebuildReport:
+    """The maps that were made, and their file; stretches of them may be unclear."""
+
+    link: str
+    file: Path
+    maps: tuple[StoredMap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRebuild:
+    """Maps that are being made into a file, and their job."""
+
+    link: str
+    out: Path
+    job: StartedJob
+
+    async def ended(self, tell: TellStep = nobody) -> RebuildReport:
+        """Wait until the maps are made; ``tell`` hears each step of the job.
+
+        Raises JobFailedError; what the job had finished is kept beside the file.  A wait that is cancelled ends the
+        job.
+        """
+        try:
+            async for line in self.job.lines():
+                await tell(step_of(line))
+            code = await self.job.ended()
+        finally:
+            self.job.end()
+        if code:
+            why, fix = last_error(self.job.log, code)
+            raise JobFailedError("no maps were made", code, why, fix or "run the same command again")
+        maps = await asyncio.to_thread(maps_file.load, self.out)
+        return RebuildReport(self.link, self.out, maps)
+
+
 async def plan(
     source: Cluster, target: Cluster, link: str, topics: Mapping[str, str], ignore: Collection[RecordPart] = ()
 ) -> RebuildPlan:
@@ -93,10 +142,8 @@ async def plan(
     return RebuildPlan(link, tuple(lanes), plan_hash(link, seen, sorted(ignore)), dict(topics), frozenset(ignore))
 
 
-async def apply(
-    source: Cluster, target: Cluster, planned: RebuildPlan, out: Path, job: ReaderJob
-) -> subprocess.Popen[str]:
-    """Start the job, whose steps are lines of its standard output; its directory gets its specification and its log.
+async def apply(source: Cluster, target: Cluster, planned: RebuildPlan, out: Path, job: ReaderJob) -> StartedRebuild:
+    """Start the job, whose directory gets its specification and its log; ``ended`` of the answer waits for the maps.
 
     Raises before what ``check_reader`` raises, and PlanChangedError where the topics are other ones by now.
     """
@@ -106,16 +153,23 @@ async def apply(
     return start(planned.spec(job.source, job.target), out, job, arguments)
 
 
-def start(spec: RebuildSpec, out: Path, job: ReaderJob, arguments: Sequence[str]) -> subprocess.Popen[str]:
+def start(spec: RebuildSpec, out: Path, job: ReaderJob, arguments: Sequence[str]) -> StartedRebuild:
     """Start the job of a specification; the arguments are the job's own."""
-    path = job.directory / "rebuild.json"
+    path, log = job.directory / "rebuild.json", job.directory / "rebuild.log"
     path.write_text(spec.to_json(), encoding="utf-8")
     job_arguments = [str(path), "--out", str(out), *arguments]
-    with (job.directory / "rebuild.log").open("wb") as log:
-        process: subprocess.Popen[str] = jobprocess.start(
-            JOB, job_arguments, out=subprocess.PIPE, err=log, tied=not job.detached
-        )
-    return process
+    with log.open("wb") as err:
+        process = jobprocess.start(JOB, job_arguments, out=subprocess.PIPE, err=err, tied=not job.detached)
+    return StartedRebuild(spec.link, out, StartedJob(spec.link, log, process))
+
+
+def step_of(line: str) -> Mapping[str, Any]:
+    """A line that the job has printed; one that is no step of its own is told as it is."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        fields = None
+    return fields if isinstance(fields, dict) and "step" in fields else {"step": line.rstrip()}
 
 
 def _partitions(cluster: Cluster, topic: TopicMeta, wanted: int) -> int:

@@ -6,7 +6,6 @@ The job is a process of its own (or a ``spark-submit`` elsewhere); all that is k
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
@@ -22,8 +21,10 @@ from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.jobs.runlogs import NoLogDirectoryError
+from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.verify.pinning import pins_of, unmapped
 from anabranch.operations.verify.show import status_of
+from anabranch.operations.verify.started import StartedComparison
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.verified import VerifiedTopic
 from anabranch.verify.pins import Pin
@@ -85,8 +86,8 @@ async def plan(source: Cluster, target: Cluster, link_id: str, options: VerifyOp
     return await pinned(source, target, verified, link_id, options)
 
 
-async def apply(target: Cluster, planned: VerifyPlan, job: ReaderJob) -> subprocess.Popen[bytes]:
-    """Start the job; its directory gets its specification, log and reports.
+async def apply(target: Cluster, planned: VerifyPlan, job: ReaderJob) -> StartedComparison:
+    """Start the job, whose directory gets its specification, log and reports; ``ended`` of the answer follows it.
 
     Raises what ``check_reader`` and ``prepare`` raise, and NoLogDirectoryError, before anything is done.
     """
@@ -108,18 +109,17 @@ async def prepare(target: Cluster, planned: VerifyPlan) -> None:
         await verified.forget([pin.lane for pin in planned.pins if pin.lane in verified.lanes])
 
 
-def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> StartedComparison:
     """Start the job of a specification; the arguments are the job's own."""
     directory = job.directory
     _make_directory(directory)
     path = directory / f"{spec.run}.json"
     write_spec(path, spec.to_json())
     outputs = ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
-    with (directory / f"{spec.run}.log").open("ab") as log:
-        process: subprocess.Popen[bytes] = jobprocess.start(
-            JOB, [str(path), *outputs, *arguments], out=log, err=log, tied=not job.detached
-        )
-    return process
+    log = directory / f"{spec.run}.log"
+    with log.open("ab") as out:
+        process = jobprocess.start(JOB, [str(path), *outputs, *arguments], out=out, err=out, tied=not job.detached)
+    return StartedComparison(spec.link, directory, StartedJob(spec.run, log, process))
 
 
 def _make_directory(directory: Path) -> None:
@@ -129,11 +129,6 @@ def _make_directory(directory: Path) -> None:
         tempfile.TemporaryFile(dir=directory).close()
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error), "--directory DIRECTORY") from error
-
-
-def detach(job: subprocess.Popen[bytes]) -> None:
-    """Have a job that was launched outlive this process."""
-    jobprocess.detach(job)
 
 
 async def idle(target: Cluster, link_id: str) -> VerifiedTopic:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -197,10 +196,10 @@ async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunRepor
     both = contexts.get(planned.source), contexts.get(request.target)
     started = await run.apply(target, both, planned, reach.jobs.submission, directory)
     await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
-    await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.process.pid})
-    if await run.begun(target, request.link, started) is BegunRun.ENDED and (code := started.process.poll()) != 0:
-        raise not_begun(started.run, code, Path(started.log))
-    return RunReport(request.link, started.run, started.process.pid, str(started.log))
+    await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.pid})
+    if await run.begun(target, request.link, started) is BegunRun.ENDED and (code := started.code) != 0:
+        raise not_begun(started.run, code, started.log)
+    return RunReport(request.link, started.run, started.pid, str(started.log))
 
 
 def _set_words(request: SetRequest) -> str:

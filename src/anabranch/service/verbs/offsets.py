@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from anabranch.config import maps_file
 from anabranch.config.rebuildspec import RecordPart
 from anabranch.model.accounts import Role
 from anabranch.model.plans import REQUEST
-from anabranch.operations.jobs.jobprocess import StartedLink
-from anabranch.operations.jobs.outcome import JobFailedError, last_error
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.offsets import rebuild
 from anabranch.operations.offsets.rebuild import RebuildPlan
@@ -87,36 +82,14 @@ async def _apply(reach: Reach, request: RebuildRequest, shown: AlignmentPlan) ->
         job = ReaderJob(
             context(request.source), context(request.target), reach.jobs.reader_master, Path(work), reach.jobs.settings
         )
-        process = await rebuild.apply(source, target, shown.planned, out, job)
-        assert process.stdout is not None
-        log = Path(work) / "rebuild.log"
-        started: Any = StartedLink(request.link, process, log)  # type: ignore[arg-type]  # its output is text
-        await reach.launched(RunKind.REBUILD, request.target, request.link, reach.account, started)
-        try:
-            while line := await asyncio.to_thread(process.stdout.readline):
-                await reach.tell({"stage": "aligning", "step": _step(line)})
-            await asyncio.to_thread(process.wait)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-        if process.returncode:
-            why, fix = last_error(log, process.returncode)
-            raise JobFailedError("no maps were made", process.returncode, why, fix)
-    found = maps_file.load(out)
+        started = await rebuild.apply(source, target, shown.planned, out, job)
+        await reach.launched(RunKind.REBUILD, request.target, request.link, reach.account, started.job)
+        made = await started.ended(lambda step: reach.tell({"stage": "aligning", "step": step}))
     lanes = tuple(
         AlignedLane(str(one.source), str(one.target), len(one.ranges), one.ranges.records, len(one.unclear))
-        for one in found
+        for one in made.maps
     )
-    return AlignmentReport(request.link, str(out), lanes)
-
-
-def _step(line: str) -> Mapping[str, Any]:
-    """What the job has just done, as it prints it."""
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return {}
-    return fields if isinstance(fields, dict) else {}
+    return AlignmentReport(made.link, str(made.file), lanes)
 
 
 def _words(request: RebuildRequest) -> str:

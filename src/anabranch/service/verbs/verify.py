@@ -10,9 +10,9 @@ from pydantic import Field
 
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
+from anabranch.kafka.security import open_cluster
 from anabranch.model.accounts import Role
 from anabranch.model.plans import REQUEST
-from anabranch.operations.jobs.jobprocess import StartedLink
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify import resume, start, stop
 from anabranch.operations.verify.start import DEFAULT, VerifyPlan
@@ -20,7 +20,12 @@ from anabranch.operations.verify.stop import VerifyStopPlan, VerifyStopReport
 from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Rate, Verb
 from anabranch.service.words import command
+from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.store.runs import RunKind
+from anabranch.verify.report import ComparisonVerdict
+
+LOOK_S = 5.0
+"""How often a comparison is looked at that runs: each look is kept, and told to listeners."""
 
 
 class StartRequest(LinkRequest):
@@ -48,11 +53,16 @@ class ComparisonPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonStarted:
-    """A comparison that runs, as which process, with its log, report and page in a directory."""
+class ComparisonReport:
+    """How a comparison ended, which ran as which process; its log, report and page are in a directory.
+
+    It has a verdict unless the service ended before it: then it is ``running``, and goes on.
+    """
 
     link: str
     run: str
+    state: RunState
+    verdict: ComparisonVerdict | None
     process: int
     directory: str
 
@@ -75,17 +85,33 @@ async def _resume_plan(reach: Reach, request: LinkRequest) -> ComparisonPlan:
     return _shown(await resume.plan(*await reach.clusters.pair(request.target, request.link), request.link))
 
 
-async def _start(reach: Reach, request: LinkRequest, shown: ComparisonPlan) -> ComparisonStarted:
+async def _start(reach: Reach, request: LinkRequest, shown: ComparisonPlan) -> ComparisonReport:
+    """Have it made, and wait for its end; it outlives the service."""
     source, target = await reach.clusters.pair(request.target, request.link)
     context = reach.clusters.context
     directory = reach.jobs.directory / "verify" / request.link
     master = reach.jobs.reader_master
     job = ReaderJob(context(source.name), context(target.name), master, directory, reach.jobs.settings, True)
-    process = await start.apply(target, shown.planned, job)
-    run = shown.planned.run
-    started = StartedLink(run, process, directory / f"{run}.log")
-    await reach.launched(RunKind.VERIFY, request.target, request.link, reach.account, started)
-    return ComparisonStarted(request.link, run, process.pid, str(directory))
+    started = await start.apply(target, shown.planned, job)
+    run, process = started.run, started.job.pid
+    await reach.launched(RunKind.VERIFY, request.target, request.link, reach.account, started.job)
+    told: Mapping[str, Any] = {"stage": "Spark starts", "run": run, "process": process}
+    await reach.tell(told)
+
+    async def tell(found: VerifyStatus) -> None:
+        nonlocal told
+        figures = {name: getattr(found.run, name) for name in ("offsets", "done", "records", "differing")}
+        now = {"stage": "comparing", "run": run, "process": process, **figures}
+        if now != told:
+            told = now
+            await reach.tell(now)
+
+    async with open_cluster(job.target) as cluster:  # the pool's is closed where its context is changed meanwhile
+        ended = await reach.until_ending(started.ended(cluster, tell, LOOK_S))
+    state, verdict = RunState.RUNNING, None
+    if ended is not None and ended.own_report is not None:
+        state, verdict = ended.run.state, ComparisonVerdict(ended.own_report["verdict"])
+    return ComparisonReport(request.link, run, state, verdict, process, str(directory))
 
 
 def _start_words(request: StartRequest) -> str:
@@ -119,7 +145,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         Role.OPERATOR,
         StartRequest,
         ComparisonPlan,
-        ComparisonStarted,
+        ComparisonReport,
         lambda request: f"comparison of link {request.link}",
         _start_words,
         _start_plan,
@@ -132,7 +158,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         Role.OPERATOR,
         LinkRequest,
         ComparisonPlan,
-        ComparisonStarted,
+        ComparisonReport,
         lambda request: f"comparison of link {request.link}",
         lambda request: command(
             "verify", "resume", request.link, options=[("--target", request.target), ("--detach", True)]

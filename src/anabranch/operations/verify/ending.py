@@ -1,4 +1,4 @@
-"""Tell on the target that a comparison's job was killed, so that nobody waits until it counts as silent."""
+"""The end of a comparison whose job is gone, told on the target so that nobody waits until it counts as silent."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.state.topics.verified import VerifiedTopic
 
 
-async def record(target: Cluster, found: VerifyStatus, why: str) -> VerifyStatus:
+async def conclude(target: Cluster, link_id: str, run: str, why: str) -> VerifyStatus | None:
     """Persist that a run has failed, and why; call it once the process of its job is gone.  Returns its status.
 
-    What the job has persisted of its end stays, and so does another run's state.
+    What the job has persisted of its end stays, and so does another run's state: None where the run is not the link's
+    last, or was killed before it told anything.
     """
     verified = VerifiedTopic(target)
     await verified.sync()
-    last = verified.runs.get(found.run.link)
-    if last is None or last.run != found.run.run:
-        return found
+    last = verified.runs.get(link_id)
+    if last is None or last.run != run:
+        return None
     if last.state is RunState.RUNNING:
         await verified.file(replace(last, state=RunState.FAILED, why=why, updated_at_ms=now_ms()), [])
         await verified.sync()
-    return status_of(verified, found.run.link)
+    return status_of(verified, link_id)
