@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,10 @@ def run(
     old, new = clusters
     for name, value in (old.environment() | new.environment()).items():
         monkeypatch.setenv(name, value)
-    contexts = {"old": old.context(), "new": new.context(), "as-alice": old.context("alice")}
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        nobodys = {"bootstrap": [f"127.0.0.1:{bound.getsockname()[1]}"]}
+    contexts = {"old": old.context(), "new": new.context(), "as-alice": old.context("alice"), "gone": nobodys}
     return console(contexts, tmp_path, monkeypatch, capsys, "migrate")
 
 
@@ -125,6 +129,10 @@ def test_what_forbids_a_plan_is_told_with_the_plan_and_the_exit_code(run: Run, t
     ):
         assert told.replace("topics shop.orders", "topic shop.orders") in out, told
     assert "error: migration 'move' cannot be started: 3 errors were found" in err
+    path.write_text(text.replace("target: new", "target: gone"), "utf-8")
+    code, out, err = run("plan", "-f", str(path), "--watch", "0s")
+    assert (code, out) == (4, ""), err
+    assert "error: cluster gone cannot be reached" in err
 
 
 def test_who_may_not_look_is_told_what_is_not_known(run: Run, tmp_path: Path) -> None:

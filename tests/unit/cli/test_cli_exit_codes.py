@@ -56,8 +56,10 @@ ASKING = {
     "verify show": (LINK,),
     "verify stop": (LINK,),
     "verify resume": (LINK,),
+    "migrate discover": ("--source", "old", "--watch", "0s"),
 }
 ELSEWHERE = {
+    "migrate plan": "its clusters are in a file: tests/integration/migrations",
     "link metrics": "serves on and says so in a metric",
     "link package": "asks no cluster",
     "checkpoint undo": "asks no cluster",
@@ -77,7 +79,10 @@ ELSEWHERE = {
     "token revoke": "asks no cluster",
 }
 """Verbs that end with neither for a cluster's sake."""
-STORING_NOTHING = {"groups create", "offsets rebuild", "mm2 report", "mm2 translate", "checkpoint inspect"}
+STORING_NOTHING = {
+    *("groups create", "offsets rebuild", "mm2 report", "mm2 translate", "checkpoint inspect"),
+    "migrate discover",
+}
 """Verbs that read no control topic before they are told to write."""
 
 

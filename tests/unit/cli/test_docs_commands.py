@@ -30,8 +30,6 @@ RUNBOOK = (
     ("done: link old-new is deleted", "cli/render.py", "is deleted"),
     ("`not copied`", "model/reasons.py", '"not copied"'),
     ("`moving`", "model/reasons.py", '"moving"'),
-    ("`before start`", "model/reasons.py", '"before start"'),
-    ("`target_end`", "model/lane.py", "target_end: int"),
 )
 """What the runbook says of an answer, and the part of it that stands in a module."""
 
