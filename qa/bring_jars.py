@@ -1,4 +1,7 @@
-"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, and make archives of their classes."""
+"""Bring the jars of every JVM runtime that demo, tests and benchmarks use, and make archives of their classes.
+
+And the provider of the tests of logins, as its first start leaves it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from anabranch.errors import AnabranchError
 from anabranch.sandbox import VERSIONS
 from anabranch.sandbox.jars import runtime_jars
-from qa import shared_classes
+from qa import keycloak, shared_classes
 from qa.mm2 import RUNTIME
 
 # The versions that restore checkpoints in the tests; the others only wrote fixtures.
@@ -27,4 +30,5 @@ if __name__ == "__main__":
             list(pool.map(runtime_jars, runtimes))
     except AnabranchError as error:
         sys.exit(f"error: {error.message}\nhint: {error.hint}")
+    keycloak.prepared()
     shared_classes.make_all()

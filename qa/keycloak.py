@@ -62,7 +62,7 @@ def _bring(work: Path) -> None:
 
 
 def prepared() -> Path:
-    """Where the program is as its first start leaves it: what it builds and its tables are most of a start; made once."""
+    """Where the program is as its first start leaves it, most of which is building and making tables; made once."""
     program = distribution()
     place = program.with_name(f"{program.name}-started")
     with FileLock(f"{place}.lock"):

@@ -22,14 +22,16 @@ from tests.groups import group
 
 TIERS = ("unit", "test", "full")
 _LONGEST = (
-    "tests/fault/test_faults.py",
-    "tests/integration/web/test_web.py",
+    "tests/integration/sdk/test_callbacks.py",
     "tests/integration/verify/test_verbs.py",
+    "tests/integration/web/test_web.py",
+    "tests/fault/test_faults.py",
     "tests/integration/checkpoints/test_spark_moves.py",
     "tests/fault/test_moves.py",
     "tests/integration/rebuild/test_planted.py",
 )
-"""Files of minutes, begun before the other slow ones: at the end one worker would be alone with them."""
+"""Files of minutes, some with others of their group, begun before the other slow ones: at the end one worker would be
+alone with them."""
 
 _PURE = ("tests/model/", "tests/simulation/")
 """Where no other process can be the reason of a failure."""

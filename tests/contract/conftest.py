@@ -57,6 +57,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
             # Tests hold on to leader epochs: a broker that stands still for a while must not be fenced.  A killed one
             # must wait for so long before it may come back, and gives up after a minute.
             "broker.session.timeout.ms": "25000",
+            # By itself the cleaner looks for work every 15 s.
+            "log.cleaner.backoff.ms": "200",
         },
     )
     with running(spec, simulated=bool(simulated)) as found:

@@ -256,6 +256,7 @@ def consume(bootstrap: str, topic: str, isolation: str) -> list[tuple[int, bytes
             "group.id": "contract",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 20,
             "isolation.level": isolation,
             "check.crcs": True,
         }

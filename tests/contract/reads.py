@@ -118,6 +118,7 @@ def consumed(log: Log, isolation: str = "read_committed") -> list[Seen]:
         "group.id": "contract",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
+        "fetch.wait.max.ms": 20,
         "isolation.level": isolation,
         "check.crcs": True,
     }

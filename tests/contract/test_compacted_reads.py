@@ -24,11 +24,11 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 KEYS = 12
 
 
-def configure(log: Log, kind: ResourceType, name: str, settings: Mapping[str, str]) -> None:
-    """Change settings of a broker or a topic."""
+def configure(log: Log, settings: Mapping[str, str]) -> None:
+    """Change settings of the topic."""
     set_to = AlterConfigOpType.SET
     entries = [ConfigEntry(key, value, incremental_operation=set_to) for key, value in settings.items()]
-    resource = ConfigResource(kind, name, incremental_configs=entries)
+    resource = ConfigResource(ResourceType.TOPIC, log.topic, incremental_configs=entries)
     admin = AdminClient(log.cluster.client_config())
     admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
 
@@ -63,9 +63,7 @@ async def cleaned(log: Log) -> list[BatchHeader]:
     """Let the cleaner in, which held back so far, and wait for it; returns the batches that it could go over."""
     await asyncio.sleep(0.15)  # past segment.ms, which the next append looks at: the newest segment is left alone
     end = await log.offset_of(batch(a_producer(), 0, 1, key=b"last"))
-    # It would look for work every 15 s only.
-    configure(log, ResourceType.BROKER, str(log.cluster.brokers[0].node_id), {"log.cleaner.backoff.ms": "200"})
-    configure(log, ResourceType.TOPIC, log.topic, {"min.compaction.lag.ms": "0", "max.compaction.lag.ms": "100"})
+    configure(log, {"min.compaction.lag.ms": "0", "max.compaction.lag.ms": "100"})
     async with asyncio.timeout(TIMEOUT_S):
         while True:
             before = await log.raw()

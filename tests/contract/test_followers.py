@@ -35,9 +35,9 @@ def pair(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
             "producer.id.expiration.check.interval.ms": "1000",
             "min.insync.replicas": "1",
             # The follower that is stopped must not fall out of the replicas in sync, nor, as it is the controller, take
-            # the leader for dead when it goes on.
+            # the leader for dead when it goes on; nobody but the test stops a simulated one.
             "replica.lag.time.max.ms": "60000",
-            "broker.session.timeout.ms": "18000",
+            "broker.session.timeout.ms": "3000" if simulated else "18000",
         },
     )
     with running(spec, simulated=bool(simulated)) as found:

@@ -1,4 +1,7 @@
-"""A worker that was stopped, succeeded and continued changes nothing of what its successor wrote or persisted."""
+"""A worker that was stopped, succeeded and continued changes nothing of what its successor wrote or persisted.
+
+In the tier `test` workers are stopped among other faults: by `test_faults.py`, and in every life that is simulated.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from qa.faults.topics import LoadTopic, create_topics
 from qa.faults.worker_process import start_worker
 from qa.timeouts import LONG_TIMEOUT_S
 
-pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 TOPICS = (LoadTopic("history", 2, old=True),)
 FORGETFUL = {"producer.id.expiration.check.interval.ms": "1000", "producer.id.expiration.ms": "60000"}
 

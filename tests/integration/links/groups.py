@@ -25,6 +25,7 @@ def reader(cluster: SandboxCluster, group: str, **config: object) -> Consumer:
             "group.id": group,
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
+            "fetch.wait.max.ms": 20,
             **config,
         }
     )

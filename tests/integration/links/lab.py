@@ -116,12 +116,13 @@ class Link:
         return self.lane(topic, partition)
 
     def await_rounds(self, topic: str, partition: int = 0, rounds: int = 2) -> LaneProgress:
-        """Wait until a lane was persisted so often since now: between two filings its owner has read and sent."""
-        seen = {self.lane(topic, partition).updated_at_ms}
+        """Wait until a lane was persisted so often since now, and for so many seconds: its owner has read and sent."""
+        first = self.lane(topic, partition).updated_at_ms
+        seen = {first}
 
         def persisted(status: LinkStatus) -> bool:
             seen.update(lane.updated_at_ms for lane in status.lanes if _at(lane, topic, partition, 0))
-            return len(seen) > rounds
+            return len(seen) > rounds and max(seen) - first >= 1000 * rounds
 
         self.await_(persisted)
         return self.lane(topic, partition)

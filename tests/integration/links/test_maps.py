@@ -19,8 +19,9 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs.topics import RUNS
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
-from anabranch.state.segments.index import SEGMENT_RANGES
+from anabranch.state.segments import index
 from qa.logcompare import ComparedRecord, read_log
+from tests.chance import is_full
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
 from tests.integration.links.topics import (
@@ -219,23 +220,32 @@ def test_runs_that_were_overwritten_are_read_from_the_log(old: SandboxCluster, n
 
 
 @pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
-def test_segments_that_were_overwritten_make_no_gap(old: SandboxCluster, new: SandboxCluster, mode: ModePolicy) -> None:
+def test_segments_that_were_overwritten_make_no_gap(
+    old: SandboxCluster,
+    new: SandboxCluster,
+    mode: ModePolicy,
+    pytestconfig: pytest.Config,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An older version of a full segment, one that ends early, or none at all, with newer ones behind it.
 
     Each is mended from the log, or refused where a mapped lane's jumps are forgotten; no gap is told that is none.
+    Segments are of a tenth of their ranges, where not everything is asked for.
     """
+    size = index.SEGMENT_RANGES if is_full(pytestconfig) else index.SEGMENT_RANGES // 10
+    monkeypatch.setattr(index, "SEGMENT_RANGES", size)
     topic = create(old, fresh("translated-segments"))
-    transactions(old, topic, SEGMENT_RANGES + 300)
+    transactions(old, topic, size + size // 3)
     with link(old, new, topic, mode=mode) as made:
         with made.running():
             lane = map_of(made, topic, ends(old, topic)[1])
             made.await_position(topic, ends(old, topic)[1])
-        assert len(lane.ranges) > SEGMENT_RANGES
-        first = list(lane.ranges)[:SEGMENT_RANGES]
+        assert len(lane.ranges) > size
+        first = list(lane.ranges)[:size]
         key = range_codec.range_key(lane.lane, 0)
         assert first[-1].length > 1
         short = MappedRange(first[-1].source, first[-1].target, 1)
-        for stored in ([*first[:-1], short], first[:-1], first[:500], first[:1], []):
+        for stored in ([*first[:-1], short], first[:-1], first[: size // 2], first[:1], []):
             value = range_codec.encode(stored, LATER) if stored else None
             made.on_target(
                 lambda client, value=value: KeyedLog(client, RUNS).append([(key, value)], int(time.time() * 1000))

@@ -200,6 +200,7 @@ def test_a_position_that_is_lost_is_given_by_a_person_or_by_what_was_persisted(
             lane = made.await_stopped(topic)
             assert "can no longer be told exactly" in str(lane.stop_reason) and lane.stop_offset == 10
             engine.resume(made.target, made.id)
+            made.await_rounds(topic)  # by then its owner has read of it
             lane = made.await_stopped(topic)
         with pytest.raises(InvalidFieldError):
             engine.accept(made.source, made.target, made.id, f"{topic}:0", at=99)

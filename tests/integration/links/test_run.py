@@ -71,7 +71,9 @@ def test_a_link_ends_cleanly_when_its_terminal_is_closed_and_tells_its_life_as_j
     assert '"records": 10' in Path(events[0]["spark_log"]).read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.full) for one in (signal.SIGINT, signal.SIGHUP))]
+)
 def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program(
     old: SandboxCluster, new: SandboxCluster, runs: Runs, number: signal.Signals
 ) -> None:

@@ -1,4 +1,7 @@
-"""A source that loses records to an unclean election: noticed by its leader epoch, never papered over."""
+"""A source that loses records to an unclean election: noticed by its leader epoch, never papered over.
+
+On simulated clusters `tests/simulation/test_unclean_source.py` shows the same, at any moment, in the tier `test`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_decisions import values, values_of
 from tests.integration.links.topics import admin, fresh, newest_offset, numbered, produce
 
-pytestmark = pytest.mark.test
+pytestmark = pytest.mark.full
 
 LEADER, FOLLOWER = 2, 3
 
@@ -106,11 +109,7 @@ def assert_truncated(made: Link, topic: str, lane: LaneProgress) -> None:
     assert made.ranges(after.lane)[0].target >= 30
 
 
-@pytest.mark.parametrize(
-    "reading",
-    [pytest.param(True, marks=pytest.mark.full), False],
-    ids=["while it is read", "while nobody reads"],
-)
+@pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
 def test_records_that_the_source_lost_are_noticed_though_its_log_has_grown_past_them(
     whole: SandboxCluster, new: SandboxCluster, reading: bool
 ) -> None:
@@ -159,7 +158,6 @@ def await_cleaned(cluster: SandboxCluster, topic: str, offset: int) -> None:
         time.sleep(0.5)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("reading", [True, False], ids=["while it is read", "while nobody reads"])
 def test_records_that_were_cleaned_away_are_not_taken_for_lost(
     whole: SandboxCluster, new: SandboxCluster, reading: bool

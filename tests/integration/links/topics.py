@@ -32,6 +32,7 @@ _LEADERLESS = frozenset({5, 6, 7, 74, 75, 78, -185, -195})
 yet; and the client's own words for a time that was over and for a connection that was lost."""
 _numbers = itertools.count(1)
 _admins: WeakKeyDictionary[SandboxCluster, AdminClient] = WeakKeyDictionary()
+_spares: WeakKeyDictionary[SandboxCluster, Producer] = WeakKeyDictionary()
 
 
 def fresh(name: str) -> str:
@@ -109,6 +110,26 @@ def delete_records(cluster: SandboxCluster, topic: str, before: int, partition: 
         future.result(TIMEOUT_S)
 
 
+def _new_producer(cluster: SandboxCluster, own: Mapping[str, Any]) -> Producer:
+    return Producer(
+        {
+            "bootstrap.servers": cluster.internal_bootstrap,
+            "reconnect.backoff.max.ms": 1000,
+            "log_level": 0,  # a spare one outlives its cluster by a moment
+            "linger.ms": 30_000,  # a flush ends a batch, and no machine that stands still meanwhile
+            "enable.idempotence": True,
+            **own,
+        }
+    )
+
+
+def _spare_producer(cluster: SandboxCluster) -> Producer:
+    """One that has written nothing yet, and has the id for which each waits half a second; the next gets its own."""
+    made = _spares.pop(cluster, None) or _new_producer(cluster, {})
+    _spares[cluster] = _new_producer(cluster, {})
+    return made
+
+
 def produce(
     cluster: SandboxCluster,
     topic: str,
@@ -119,16 +140,8 @@ def produce(
     settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Write records, each a call of ``Producer.produce``; a batch ends after every ``batch`` of them."""
-    producer = Producer(
-        {
-            "bootstrap.servers": cluster.internal_bootstrap,
-            "compression.type": codec,
-            "linger.ms": 30_000,  # a flush ends a batch, and no machine that stands still meanwhile
-            "batch.num.messages": max(batch, 1),
-            "enable.idempotence": True,
-            **(settings or {}),
-        }
-    )
+    own = {**({} if codec == "none" else {"compression.type": codec}), **(settings or {})}
+    producer = _new_producer(cluster, own) if own else _spare_producer(cluster)
     failures: list[Any] = []
 
     def answered(error: Any, _: Any) -> None:

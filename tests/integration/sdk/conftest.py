@@ -1,4 +1,4 @@
-"""Two real clusters for all of these tests, and the route service as a process for each."""
+"""Two real clusters for all of these tests, and the route service as a process."""
 
 from __future__ import annotations
 
@@ -28,16 +28,29 @@ def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
         yield old, new
 
 
-@pytest.fixture
-def lab(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """Both, a route service that leads ``orders`` to the old one, and the token of an application."""
+@pytest.fixture(scope="package")
+def routes(
+    pair: tuple[SandboxCluster, SandboxCluster], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RouteProcess]:
+    """The service beside them, which a test may have ended."""
     old, new = pair
     contexts = {"old": old.context(), "new": new.context()}
-    with RouteProcess(tmp_path, contexts) as service:
-        service.publish({"codes": {"orders": {"cluster": "old"}}})
-        monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
-        monkeypatch.setenv("ANABRANCH_TOKEN", service.tokens["client"])
-        yield Lab(old, new, tmp_path / "cache", service=service)
+    with RouteProcess(tmp_path_factory.mktemp("routes"), contexts) as service:
+        yield service
+
+
+@pytest.fixture
+def lab(
+    pair: tuple[SandboxCluster, SandboxCluster], routes: RouteProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Lab:
+    """Both, the service, which knows no client and leads ``orders`` to the old one, and the token of an application."""
+    if not routes.runs:
+        routes.start()
+    routes.forget()
+    routes.publish({"codes": {"orders": {"cluster": "old", "description": f"for {tmp_path.name}"}}})
+    monkeypatch.setenv("ANABRANCH_SERVICE", routes.url)
+    monkeypatch.setenv("ANABRANCH_TOKEN", routes.tokens["client"])
+    return Lab(*pair, tmp_path / "cache", service=routes)
 
 
 @pytest.fixture

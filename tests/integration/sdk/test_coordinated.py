@@ -93,6 +93,8 @@ class Moving:
     lab: Lab
     link: Link
     topic: str
+    _former: set[str] = field(default_factory=set, kw_only=True)
+    """The switches that there were when the newest was begun: those of other tests."""
 
     @property
     def there(self) -> str:
@@ -133,6 +135,7 @@ class Moving:
         plan = service.ask("POST", "/routes/apply/plan", body, role="approver")
         assert plan.status == 200, plan.body
         assert [one["link"] for one in plan.json["plan"]["switch"]] == [self.link.id]
+        self._former = {one["id"] for one in self._switches()}
         begun = service.ask("POST", f"/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
         assert begun.status == 202, begun.body
         where = begun.headers["location"].removeprefix("/api/v1")
@@ -140,12 +143,15 @@ class Moving:
 
     def switch(self) -> Any:
         """The newest switch."""
-        return self.lab.service.ask("GET", "/switches").json[0]
+        return self._switches()[0]
 
     def await_state(self, *states: str) -> Any:
-        """Wait until it has come so far."""
-        until(lambda: self.lab.service.ask("GET", "/switches").json and self.switch()["state"] in states)
+        """Wait until the one that was begun has come so far."""
+        until(lambda: any(one["id"] not in self._former and one["state"] in states for one in self._switches()[:1]))
         return self.switch()
+
+    def _switches(self) -> list[Any]:
+        return list(self.lab.service.ask("GET", "/switches").json)
 
 
 def _taken(consumer: Any, app: Application) -> int:
@@ -219,13 +225,13 @@ def test_a_static_member_is_moved_before_its_session_is_over(moving: Moving) -> 
     """It stays in its group as it leaves: it is taken out there, and its group is moved within the switch's minute."""
     lab, session = moving.lab, {"group_instance_id": "one", "session_timeout_ms": 300_000}
     with Producer(lab.configured()) as producer, Consumer(lab.reading(**session)) as consumer:
-        write(producer, moving.topic, ["a", "b"])
+        write(producer, moving.topic, ["a", "b"], key="one partition")
         consumer.subscribe([moving.topic])
         found = [one.value() for one in read(consumer, lambda found: len(found) == 2)]
         operation = moving.begin()
         until(lambda: consumer.poll(0.1) is None and operation()["state"] != "running")
         assert operation()["state"] == "done", operation()
-        write(producer, moving.topic, ["c"])
+        write(producer, moving.topic, ["c"], key="one partition")
         found += [one.value() for one in read(consumer, lambda found: len(found) == 1)]
         assert found == [b"a", b"b", b"c"]
         assert {one["cluster"] for one in lab.service.clients()} == {"new"}

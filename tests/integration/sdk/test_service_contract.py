@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,13 +54,23 @@ class Stand:
         return told.value
 
 
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RouteProcess]:
+    """The real one, which a test may have ended."""
+    contexts = {name: {"bootstrap": [f"{name}:9092"]} for name in ("old", "new")}
+    with RouteProcess(tmp_path_factory.mktemp("routes"), contexts) as made:
+        yield made
+
+
 @pytest.fixture(params=["real", "fake"])
-def stand(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
+def stand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
     """Either; clusters are away, which neither need know."""
     monkeypatch.setenv("STRANGER", "anabranch_wrong")
     monkeypatch.setenv("OWN", "anabranch_token")
-    made = _real(tmp_path, monkeypatch) if request.param == "real" else _fake()
-    yield from made
+    if request.param == "real":
+        yield _real(request.getfixturevalue("real"), monkeypatch)
+    else:
+        yield from _fake()
 
 
 def _asking(url: str) -> tuple[RouteService, RouteService]:
@@ -82,17 +91,19 @@ def _fake() -> Iterator[Stand]:
         yield Stand(*_asking(fake.url), lead, lambda: fake.stop(says=True))
 
 
-def _real(directory: Path, patch: pytest.MonkeyPatch) -> Iterator[Stand]:
-    contexts = {name: {"bootstrap": [f"{name}:9092"]} for name in ("old", "new")}
-    with RouteProcess(directory, contexts) as real:
-        patch.setenv("OWN", real.tokens["client"])
+def _real(real: RouteProcess, patch: pytest.MonkeyPatch) -> Stand:
+    patch.setenv("OWN", real.tokens["client"])
 
-        def lead(cluster: str | None) -> None:
-            code = {"other": {"cluster": "old"}} if cluster is None else {"orders": {"cluster": cluster}}
-            real.publish({"codes": code})
+    def lead(cluster: str | None) -> None:
+        # Each table is another one: what is published already is not published again.
+        code = {"cluster": cluster or "old", "description": uuid.uuid4().hex}
+        real.publish({"codes": {"orders" if cluster else "other": code}})
 
-        lead("old")
-        yield Stand(*_asking(real.url), lead, real.stop)
+    if not real.runs:
+        real.start()
+    real.forget()
+    lead("old")
+    return Stand(*_asking(real.url), lead, real.stop)
 
 
 def path(client: str, rest: str = "") -> str:
@@ -155,9 +166,10 @@ def test_a_client_that_registers_again_asks_for_other_topics(stand: Stand) -> No
 
 def test_a_report_is_answered_with_the_pace(stand: Stand) -> None:
     """Which may be another one than before."""
-    client = stand.registered()
-    answer = stand.asked.ask("POST", path(client, "/report"), REPORT)
-    assert set(answer) == PACE and answer["version"] == 1
+    client = uuid.uuid4().hex
+    version = stand.register(client)["version"]
+    answer = stand.asked.ask("POST", path(client, "/report"), {**REPORT, "version": version})
+    assert set(answer) == PACE and answer["version"] == version
 
 
 def test_who_is_forgotten_is_told_so_whatever_it_asks(stand: Stand) -> None:

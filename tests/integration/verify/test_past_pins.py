@@ -1,4 +1,7 @@
-"""A link's target past the pin: what the link copied there excuses what a cleaner took, and no stranger's does."""
+"""A link's target past the pin: what the link copied there excuses what a cleaner took, and no stranger's does.
+
+Without real cleaners and Spark `tests/unit/spark/test_past_pins.py` and `tests/unit/verify/test_past.py` show it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import configure, create, ends, fresh, produce
 
-pytestmark = [pytest.mark.test, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 COMPACTED = {"cleanup.policy": "compact"}
 CLEANED = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", "file.delete.delay.ms": "100"}
@@ -51,7 +54,6 @@ def stored(new: SandboxCluster, topic: str) -> set[int]:
     return {entry.offset for entry in log}
 
 
-@pytest.mark.full
 def test_a_record_behind_the_last_copy_is_unexpected(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
@@ -73,7 +75,6 @@ def test_a_record_behind_the_last_copy_is_unexpected(
             assert named.counts.differences == named.counts[FindingKind.UNEXPECTED] == 2
 
 
-@pytest.mark.full
 def test_the_newest_value_is_missing_where_only_a_stranger_wrote_its_key_again(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:

@@ -28,7 +28,7 @@ def summed(frame: DataFrame) -> dict[int, dict[int, Sum]]:
     return found
 
 
-@pytest.mark.parametrize("ansi", ["false", "true"])
+@pytest.mark.parametrize("ansi", ["false", pytest.param("true", marks=pytest.mark.full)])
 def test_both_paths_make_the_same_sums(spark: SparkSession, old: SandboxCluster, ansi: str) -> None:
     """Two lanes with shifts, all shapes of records; a session that refuses overflows too."""
     topics = [fresh("sums"), fresh("sums")]

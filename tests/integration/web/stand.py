@@ -21,6 +21,7 @@ from pathlib import Path
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.groups import snapshot
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.sandbox import ClusterSpec
@@ -33,6 +34,8 @@ from tests.simulated import Simulated
 from tests.unit.link_lab import LINK, Lab, lab
 
 AT_ONCE = 300
+SETTLE_S = 0.3
+"""How long groups are looked at, whether they commit: here none does unless a test says so."""
 
 
 class Moving:
@@ -122,6 +125,7 @@ def empty(port: int) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Serve until standard input ends."""
+    snapshot.SETTLE_S = SETTLE_S
     log_plainly()  # on standard error: what stands on standard output is for who started this
     parser = argparse.ArgumentParser()
     parser.add_argument("--lanes", type=int, default=0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.groups import group
+from tests.groups import _TOGETHER, group
 
 pytestmark = pytest.mark.unit
 PAGES = "tests/integration/web/test_web.py"
@@ -24,8 +26,16 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
         (f"{LONG}::test_a_month[0]", f"{LONG}::test_a_month"),
         (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
         (f"{PAGES}::test_pages[a.test.mjs]", f"{PAGES}::test_pages[a.test.mjs]"),
+        ("tests/integration/sdk/test_killed.py::test_x[a]", "tests/integration/sdk"),
+        ("tests/integration/sdk/test_cut_off.py::test_x[a]", "tests/integration/sdk/test_cut_off.py"),
     ],
 )
 def test_a_worker_runs_in_a_row_what_shares_something(nodeid: str, of: str) -> None:
     """A cluster of one version, a file's fixtures; lives share nothing and are spread."""
     assert group(nodeid) == of
+
+
+def test_files_that_run_in_a_row_are_there() -> None:
+    """A file that was renamed would run apart from them, with two clusters of its own."""
+    root = Path(__file__).parents[3]
+    assert [file for file in _TOGETHER if not (root / file).is_file()] == []
