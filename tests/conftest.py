@@ -42,6 +42,9 @@ for _number, _usual in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
 
+# Most objects of a run are what was collected: looking through all of them again and again took a tenth of it.
+gc.set_threshold(1_000, 20, 1_000)
+
 # How long an example takes is this machine's business, and no test's.
 _SETTINGS: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fixed", max_examples=20, derandomize=True, database=None, **_SETTINGS)

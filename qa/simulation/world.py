@@ -143,13 +143,14 @@ class World:
 @contextmanager
 def _without_collector() -> Iterator[None]:
     """The collector of cycles runs where it is called, and looks only at what was made since: a world is soon over."""
-    was_on = gc.isenabled()
+    was_on, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.disable()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not was_frozen:  # else also what a run of tests has frozen for good would be looked through again
+            gc.unfreeze()
         if was_on:
             gc.enable()
 

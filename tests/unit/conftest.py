@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 
 import pytest
 import typer.main
 import typer.testing
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_command() -> Iterator[None]:
-    built = functools.lru_cache(typer.main.get_command)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", built)
-        patch.setattr(typer.testing, "_get_command", built)
-        yield
+_BUILT = functools.lru_cache(typer.main.get_command)
+_PATCH = pytest.MonkeyPatch()
+"""For good: it is built while tests are collected, too."""
+_PATCH.setattr(typer.main, "get_command", _BUILT)
+_PATCH.setattr(typer.testing, "_get_command", _BUILT)

@@ -48,6 +48,7 @@ _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
     *(routes, clients, switches, plans, accounts, events, metrics),
 )
+_ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -88,8 +89,8 @@ def make_app(instance: Instance) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.instance = instance
-    for module in _ROUTERS:
-        app.include_router(module.router)
+    # As they are: routes that are included are made anew by each application, and a first request waits for that.
+    app.router.routes.extend(_ROUTES)
     app.router.routes.append(PagesRoute())
     app.add_middleware(_Guarded, instance=instance)
     app.add_exception_handler(AnabranchError, _known)
@@ -155,8 +156,8 @@ async def _of_framework(request: Request, error: Exception) -> JSONResponse:
 
 def _methods(request: Request) -> set[str]:
     """What an address may be asked with: the framework tells of the first of its routes alone."""
-    routes = (*(one for module in _ROUTERS for one in module.router.routes), *request.app.router.routes)
-    known = [one for one in routes if isinstance(one, Route) and one.matches(request.scope)[0] is not Match.NONE]
+    routes = [one for one in request.app.router.routes if isinstance(one, Route)]
+    known = [one for one in routes if one.matches(request.scope)[0] is not Match.NONE]
     return {method for one in known for method in one.methods or ()}
 
 

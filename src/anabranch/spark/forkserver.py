@@ -41,6 +41,8 @@ KINDS = (
 )
 """What Spark runs, and what all of them import."""
 _PR_SET_NAME = 15
+_LONGEST_ADDRESS = 107
+"""Bytes of a socket's path (unix(7))."""
 
 
 class ForkServer:
@@ -53,9 +55,13 @@ class ForkServer:
     def prepare(cls) -> ForkServer | None:
         """Have Spark use the server as its Python.
 
-        None where files of a temporary directory cannot be run: Spark starts its Python as ever.
+        None where files of a temporary directory cannot be run, or its path is too long for a socket's: Spark starts
+        its Python as ever.
         """
         made = cls()
+        if len(os.fsencode(made._address)) > _LONGEST_ADDRESS:
+            made.remove()
+            return None
         python = made._scratch.path / "python"
         python.write_text(
             f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(handover.__file__)} "

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Self
 
-PREFIX = "anabranch-driver-"
+PREFIX = "anabranch-d-"
 _OWNER = ".owner"
 
 

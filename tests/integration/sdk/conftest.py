@@ -14,8 +14,14 @@ from tests.integration.sdk.fake_service import FakeService
 from tests.integration.sdk.lab import Lab
 from tests.integration.sdk.scene import Scene
 
-# Nobody waits for members that may still come: a group of these tests has one.
-QUICK = {**STEADY, "group.initial.rebalance.delay.ms": "0"}
+# Nobody waits for members that may still come: a group of these tests has one.  Members of the newer protocol hear what
+# they are to read with each heartbeat.
+QUICK = {
+    **STEADY,
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
 
 
 @pytest.fixture(scope="package")

@@ -65,6 +65,7 @@ def test_callbacks_that_write_in_a_thread_of_their_own_hold_no_switch_up(scene: 
         assert at_ready == sorted(["warm", *(f"first-{n}" for n in range(5)), *"123" * 5]) and not refused, refused
         scene.go("s")
         stop.set()
+        producer.produce(topic, "last", on_delivery=lambda *_: None)  # whose callback ends the thread's call
         thread.join()
 
 

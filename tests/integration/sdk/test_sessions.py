@@ -18,6 +18,7 @@ from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.session import Session
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
+from tests.chance import is_full
 from tests.integration.sdk.fake_service import FakeService, problem, route_json
 
 pytestmark = pytest.mark.test
@@ -118,7 +119,9 @@ def asked(*topics: str) -> RouteQuery:
     return RouteQuery("orders", ClientRole.PRODUCER, topics, "", "", {})
 
 
-def test_no_answer_of_before_a_switch_lets_a_client_go_on_in_it(fake: FakeService, led: tuple[Client, Session]) -> None:
+def test_no_answer_of_before_a_switch_lets_a_client_go_on_in_it(
+    fake: FakeService, led: tuple[Client, Session], pytestconfig: pytest.Config
+) -> None:
     """N5: one thread asks for other topics, again and again, as switches begin and are given up."""
     client, session = led
     stop = threading.Event()
@@ -137,7 +140,7 @@ def test_no_answer_of_before_a_switch_lets_a_client_go_on_in_it(fake: FakeServic
     thread = threading.Thread(target=ask)
     thread.start()
     try:
-        for number in range(30):
+        for number in range(30 if is_full(pytestconfig) else 10):
             switch = f"s{number}"
             fake.prepare(switch)
             until(partial(client.is_paused, switch))

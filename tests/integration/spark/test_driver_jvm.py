@@ -16,6 +16,7 @@ import pytest
 
 from anabranch.spark import quickjvm
 from anabranch.spark.errors import SparkNotStartedError
+from anabranch.spark.forkserver import ForkServer
 from anabranch.spark.quickjvm import QuickJvm
 from qa.timeouts import TIMEOUT_S
 
@@ -166,3 +167,14 @@ def test_a_fork_server_keeps_nothing_open_that_is_its_driver_s(tmp_path: Path) -
     while server.is_running() and server.status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_temporary_directory_with_a_long_path_is_no_reason_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No socket can be there: Spark then starts its Python as ever, and nothing is left behind."""
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert ForkServer.prepare() is None
+    assert list(deep.iterdir()) == []

@@ -22,8 +22,9 @@ pytestmark = pytest.mark.unit
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """Three brokers."""
-    with Simulated(ClusterSpec(name="new", brokers=3), 1) as running:
+    """Three brokers; one that is silent is soon taken for gone."""
+    overrides = {"broker.session.timeout.ms": "100"}
+    with Simulated(ClusterSpec(name="new", brokers=3, overrides=overrides), 1) as running:
         yield running
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -39,9 +38,9 @@ class Always(Routing):
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> Iterator[Stored]:
+def stored(empty_store: str) -> Iterator[Stored]:
     """An empty store."""
-    database = open_database(str(tmp_path / "store.db"))
+    database = open_database(empty_store)
     try:
         yield Stored(database)
     finally:

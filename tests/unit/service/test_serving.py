@@ -213,9 +213,9 @@ def test_a_cluster_that_is_away_is_shown_as_it_was_with_the_reason(both: Lab, se
         ({"Host": "elsewhere.example"}, (421, "wrong-host")),
     ],
 )
-def test_who_is_nobody_is_told_so(alone: Served, headers: dict[str, str], answer: tuple[int, str]) -> None:
+def test_who_is_nobody_is_told_so(unchanged: Served, headers: dict[str, str], answer: tuple[int, str]) -> None:
     """Whatever is wrong with the token, and a page of another name."""
-    assert kind(alone.ask("GET", "/api/v1/me", role=None, headers=headers)) == answer
+    assert kind(unchanged.ask("GET", "/api/v1/me", role=None, headers=headers)) == answer
 
 
 def test_a_token_ends_at_once(alone: Served) -> None:
@@ -295,9 +295,9 @@ def test_whoever_guesses_tokens_is_slowed_down(alone: Served) -> None:
         (b'{"target":"nowhere","link":"b"}', {"Content-Type": "application/json"}, (404, "unknown-context")),
     ],
 )
-def test_bad_input_is_named(alone: Served, body: bytes, headers: dict[str, str], answer: tuple[int, str]) -> None:
+def test_bad_input_is_named(unchanged: Served, body: bytes, headers: dict[str, str], answer: tuple[int, str]) -> None:
     """Every body that is not meant is refused with what is wrong, and nothing is planned."""
-    assert kind(alone.ask("POST", "/api/v1/links/pause/plan", body, role="operator", headers=headers)) == answer
+    assert kind(unchanged.ask("POST", "/api/v1/links/pause/plan", body, role="operator", headers=headers)) == answer
 
 
 def test_no_file_of_the_services_machine_is_named_by_a_request(served: Served) -> None:
@@ -335,9 +335,9 @@ def test_events_tell_what_happens(served: Served) -> None:
     connection.close()
 
 
-def test_openapi_names_every_answer(alone: Served) -> None:
+def test_openapi_names_every_answer(unchanged: Served) -> None:
     """Every operation has the schema of its answer or none at all, and every reference leads somewhere."""
-    told = alone.get("/api/v1/openapi.json", role=None)
+    told = unchanged.get("/api/v1/openapi.json", role=None)
     known = {f"#/components/schemas/{name}" for name in told["components"]["schemas"]}
     text = json.dumps(told)
     named = {part.partition('"')[0] for part in text.split('"$ref": "')[1:]}

@@ -197,13 +197,13 @@ class Store:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(empty_store: str, tmp_path: Path) -> Iterator[Store]:
     """A store whose table leads to the cluster old."""
     contexts = tmp_path / "contexts.yaml"
     contexts.write_text(
         json.dumps({"version": 1, "contexts": {name: {"bootstrap": ["127.0.0.1:1"]} for name in ("old", "new")}})
     )
-    database = open_database(str(tmp_path / "store.db"))
+    database = open_database(empty_store)
     made = Store(Stored(database), contexts)
     made.stored.versions.publish(table_fields(table_of(BEFORE, "a test")), 0, "mei", "r", now_ms())
     try:

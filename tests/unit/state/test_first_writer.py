@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,15 @@ pytestmark = pytest.mark.unit
 BASE = samples.LINK
 LINK = BASE.wanted.spec.id
 DECISION = replace(samples.DECISION, link=LINK)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _decoded_once() -> Iterator[None]:
+    """A few records are read hundreds of thousands of times here: each is decoded once, to a value that is frozen."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("parse_key", "decode_link", "decode_decision"):
+            patch.setattr(link_codec, name, functools.cache(getattr(link_codec, name)))
+        yield
 
 
 @dataclass
@@ -191,7 +201,12 @@ State = tuple[LinkRecord | None, LaneDecision | None]
 
 def state(log: Log) -> State:
     """What a new reader takes from the topic."""
-    stored = links(log)
+    return _state(tuple(log.entries), log.end)
+
+
+@functools.cache
+def _state(entries: tuple[LogEntry, ...], end: int) -> State:
+    stored = links(Log(list(entries), end))
     at_once(stored.sync())
     return stored.links.get(LINK), stored.decisions[LINK].get(DECISION.place)
 

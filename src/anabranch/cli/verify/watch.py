@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
 
 from anabranch.cli.verify import render
-from anabranch.operations.verify.show import TellStatus
 from anabranch.state.codecs.verified import VerifyStatus
+
+if TYPE_CHECKING:  # imported when a verb runs, so that ``--help`` and completion stay quick
+    from anabranch.operations.verify.show import TellStatus
 
 
 async def followed(follow: Callable[[TellStatus], Awaitable[VerifyStatus]], console: Console) -> VerifyStatus | None:
