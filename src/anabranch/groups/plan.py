@@ -79,6 +79,11 @@ class GroupPlan:
         return (*self.refusals, *(refusal for move in self.moves for refusal in move.refusals))
 
     @property
+    def is_blocked(self) -> bool:
+        """Whether something is in its way; a group that has committed nothing is where it belongs."""
+        return self.step is GroupStep.REFUSED and {reason.why for reason in self.reasons} != {ReasonKind.NO_COMMITS}
+
+    @property
     def writes(self) -> dict[TopicPartition, Commit]:
         """What one OffsetCommit writes on the target; empty unless the group is to be moved."""
         if self.step is not GroupStep.MOVE:

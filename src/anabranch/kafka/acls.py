@@ -24,7 +24,7 @@ from anabranch.kafka.acl_numbers import (
     RESOURCE_TYPES,
 )
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import AUTHORIZATION_CODES, code_name
+from anabranch.kafka.errors import AUTHORIZATION_CODES, refusal
 from anabranch.model.acls import Acl
 
 T = TypeVar("T")
@@ -199,9 +199,7 @@ def _refusal(cluster: Cluster, result: Any) -> str | None:
     code, detail = result.error_code, result.error_message
     if code in AUTHORIZATION_CODES or code == _SECURITY_DISABLED:
         _check(cluster, code, "Alter", detail)
-    if code == 0:
-        return None
-    return f"{code_name(code)} ({code})" + (f": {detail}" if detail else "")
+    return refusal(code, detail) if code else None
 
 
 def _check(cluster: Cluster, code: int, operation: str, detail: str | None) -> None:

@@ -27,6 +27,11 @@ def code_name(code: int) -> str:
     return str(getattr(for_code(code), "message", f"error {code}"))
 
 
+def refusal(code: int, detail: str | None) -> str:
+    """Why one part of a request was refused, in words: the code's name and number, and what the broker says of it."""
+    return f"{code_name(code)} ({code})" + (f": {detail}" if detail else "")
+
+
 @dataclass(eq=False)
 class UnreachableError(ClusterError):
     """No broker of the cluster answered; ``attempts`` says what happened at each address."""

@@ -55,11 +55,11 @@ async def partition_sizes(cluster: Cluster) -> dict[TopicPartition, int]:
         metadata = await cluster.metadata(None)
         leaders = _leaders(cluster, metadata)
         sizes = {node: _sizes(answer) for node, answer in (await _answers(cluster, metadata.brokers)).items()}
-        untold = [partition for partition, leader in leaders.items() if partition not in sizes.get(leader, {})]
-        if not untold:
+        missing = [partition for partition, leader in leaders.items() if partition not in sizes.get(leader, {})]
+        if not missing:
             return {partition: sizes[leader][partition] for partition, leader in leaders.items()}
         if time.monotonic() > deadline:
-            raise BrokerRefusedError(cluster.name, "DescribeLogDirs", f"partition {untold[0]}", UNKNOWN_TOPIC)
+            raise BrokerRefusedError(cluster.name, "DescribeLogDirs", f"partition {missing[0]}", UNKNOWN_TOPIC)
         await asyncio.sleep(_PAUSE_S)  # made, moved or deleted just now: metadata runs ahead of the disks
 
 

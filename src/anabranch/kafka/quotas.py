@@ -13,7 +13,7 @@ from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasR
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import AUTHORIZATION_CODES, code_name
+from anabranch.kafka.errors import AUTHORIZATION_CODES, refusal
 from anabranch.model.quotas import Quota, QuotaEntity, entity_text, quota_entity
 
 _CHUNK = 500
@@ -68,7 +68,7 @@ async def alter_quotas(cluster: Cluster, changes: Mapping[QuotaEntity, Mapping[s
             if code in AUTHORIZATION_CODES:
                 cluster.check(code, "AlterConfigs", "cluster", detail)
             if code:
-                refused[entity] = f"{code_name(code)} ({code})" + (f": {detail}" if detail else "")
+                refused[entity] = refusal(code, detail)
             else:
                 done.append(entity)
     if refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator
 from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
@@ -60,25 +61,25 @@ async def coordinated(cluster: Cluster, producer_id: int) -> CoordinatedTransact
     Every broker may coordinate it, and transactional ids that we may not DESCRIBE are left out of the answers.
     Raises ClusterError where a coordinator could not be asked: "unknown" must not be said for "not asked".
     """
-    for node in (await cluster.metadata([])).brokers:
-        request = ListTransactionsRequest(state_filters=[], producer_id_filters=[producer_id])
-        response = await cluster.call(request, node, cap=0)
-        cluster.check(response.error_code, "ListTransactions", "cluster")
-        for listed in response.transaction_states:
-            if listed.producer_id == producer_id:
-                return await _describe(cluster, node, listed.transactional_id)
+    async for node, listed in _listed(cluster, [producer_id]):
+        if listed.producer_id == producer_id:
+            return await _describe(cluster, node, listed.transactional_id)
     return None
 
 
 async def transactional_ids(cluster: Cluster) -> dict[int, str]:
     """The transactional ids that we may DESCRIBE, by the producer id that each has now; raises ClusterError."""
-    found: dict[int, str] = {}
+    return {listed.producer_id: listed.transactional_id async for _, listed in _listed(cluster, [])}
+
+
+async def _listed(cluster: Cluster, producer_ids: list[int]) -> AsyncIterator[tuple[int, Any]]:
+    """What each broker lists of these producer ids, or of all where none is given, with the broker that lists it."""
     for node in sorted((await cluster.metadata([])).brokers):
-        request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+        request = ListTransactionsRequest(state_filters=[], producer_id_filters=producer_ids)
         response = await cluster.call(request, node, cap=0)
         cluster.check(response.error_code, "ListTransactions", "cluster")
-        found |= {listed.producer_id: listed.transactional_id for listed in response.transaction_states}
-    return found
+        for listed in response.transaction_states:
+            yield node, listed
 
 
 async def _describe(cluster: Cluster, node: int, transactional_id: str) -> CoordinatedTransaction | None:

@@ -24,11 +24,6 @@ def check(migration: Migration) -> tuple[Reason, ...]:
     return (*_names(migration), *_shared(migration), *(one for wave in migration.waves for one in _wave(wave)))
 
 
-def errors(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Those that forbid it."""
-    return tuple(reason for reason in reasons if reason.severity is Severity.ERROR)
-
-
 def _error(what: str, fix: str = "") -> Reason:
     return Reason.found(Severity.ERROR, what, fix)
 

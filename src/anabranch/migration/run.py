@@ -41,10 +41,9 @@ class WaveRun:
     """The journal of a list of steps; times in ms.
 
     ``what`` says which list it is, such as ``start`` or ``switch``, for which ``part`` of the wave, and on which of its
-    legs (``leg``).  ``at`` is the step that is next, or, while it
-    is taken back, the one that is put back next; ``is_begun`` says whether that was begun.  ``results`` are what steps
-    wrote down for those after them, by kind and subject.  ``deadline_ms`` counts until the point of no return, None for
-    never.  ``why`` is why it was turned back.
+    legs (``leg``).  ``at`` is the step that is next, or, while it is taken back, the one that is put back next;
+    ``is_begun`` says whether that was begun.  ``results`` are what steps wrote down for those after them, by kind and
+    subject.  ``deadline_ms`` counts until the point of no return, None for never.  ``why`` is why it was turned back.
     """
 
     id: str
@@ -70,10 +69,7 @@ class WaveRun:
     @property
     def has_passed(self) -> bool:
         """Whether the point of no return is behind it; a list without one has none."""
-        return any(step.kind is StepKind.JOURNAL for step in self.steps[: self.at]) and self.state in (
-            WaveRunState.GOING,
-            WaveRunState.DONE,
-        )
+        return any(step.kind is StepKind.JOURNAL for step in self.steps[: self.at])
 
     def result(self, kind: StepKind, subject: str) -> Mapping[str, Any]:
         """What a step wrote down; empty where it wrote nothing."""
@@ -137,12 +133,10 @@ def finished(run: WaveRun, result: Mapping[str, Any] | None = None) -> WaveRun:
 
 def turned(run: WaveRun, why: str) -> WaveRun:
     """The journal once it is turned back; raises PassedError (M6)."""
-    if not run.state.is_open:
+    if run.state is not WaveRunState.GOING:
         return run
     if run.has_passed:
         raise PassedError(run.migration, run.wave)
-    if run.state is WaveRunState.TURNED:
-        return run
     return _back(replace(run, state=WaveRunState.TURNED, why=why), run.at if run.is_begun else run.at - 1)
 
 

@@ -15,15 +15,15 @@ from itertools import takewhile
 from anabranch.migration.inventory import GroupInventory, Inventory
 from anabranch.migration.legs import NAME
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
-from anabranch.model.filters import DEFAULT_EXCLUDE, INTERNAL
+from anabranch.model.filters import RegexFilter, select
 
 _LONGEST = 20
-_EXCLUDED = tuple(re.compile(pattern) for pattern in DEFAULT_EXCLUDE)
+_MOVED = RegexFilter()
 
 
 def suggest(name: str, target: str, target_id: str, seen: Inventory, fences: Sequence[FenceKind]) -> Migration:
     """The migration of everything that the source holds, with the fences that it has a use for."""
-    topics = [topic for topic in sorted(seen.topics) if is_moved(topic)]
+    topics = select(_MOVED, seen.topics)
     waves: list[Wave] = []
     taken: set[str] = set()
     for together in _components(topics, _ties(seen)):
@@ -40,7 +40,7 @@ def suggest(name: str, target: str, target_id: str, seen: Inventory, fences: Seq
 
 def is_moved(topic: str) -> bool:
     """Whether a topic is an application's, not one of a cluster's own or of MirrorMaker 2."""
-    return not INTERNAL.fullmatch(topic) and not any(pattern.fullmatch(topic) for pattern in _EXCLUDED)
+    return bool(select(_MOVED, [topic]))
 
 
 def _ties(seen: Inventory) -> list[Iterable[str]]:

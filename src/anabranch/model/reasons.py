@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,3 +73,8 @@ class Reason:
     def found(cls, severity: Severity, what: str, fix: str = "") -> Reason:
         """Something that was seen of a cluster or a link."""
         return cls(ReasonKind.FINDING, what, fix, severity=severity)
+
+
+def errors(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Those that forbid what was asked for."""
+    return tuple(reason for reason in reasons if reason.severity is Severity.ERROR)

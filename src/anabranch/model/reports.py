@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from anabranch.model.lane import LaneMode, LaneProgress, run_of
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, errors
 from anabranch.model.staleness import as_read
 from anabranch.model.topics import TopicPartition
 
@@ -86,7 +86,7 @@ class ProbeReport:
     @property
     def ok(self) -> bool:
         """Whether nothing forbids the link."""
-        return not any(f.severity is Severity.ERROR for f in self.findings)
+        return not errors(self.findings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,6 @@ def check(table: RouteTable, clusters: frozenset[str]) -> tuple[Reason, ...]:
     return (*faults, *_loops(table), *(finding for rule in table.rules for finding in _worth_a_look(rule)))
 
 
-def errors(reasons: tuple[Reason, ...]) -> tuple[Reason, ...]:
-    """Those because of which a table is not published."""
-    return tuple(reason for reason in reasons if reason.severity is Severity.ERROR)
-
-
 def _error(what: str, fix: str = "") -> Reason:
     return Reason.found(Severity.ERROR, what, fix)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.routing import Client, ClientRole, Route, RouteQuery
 
 Router = Callable[[RouteQuery], Route]
@@ -46,7 +46,7 @@ class Impact:
     @property
     def forbids(self) -> tuple[Reason, ...]:
         """The reasons because of which it is not done."""
-        return tuple(reason for reason in self.reasons if reason.severity is Severity.ERROR)
+        return errors(self.reasons)
 
 
 def impact(before: Router, after: Router, clients: Sequence[Client]) -> Impact:

@@ -89,7 +89,7 @@ def make_app(instance: Instance) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.instance = instance
-    # As they are: routes that are included are made anew by each application, and a first request waits for that.
+    # As they are: routes that are included are made again by each application, and a first request waits for that.
     app.router.routes.extend(_ROUTES)
     app.router.routes.append(PagesRoute())
     app.add_middleware(_Guarded, instance=instance)

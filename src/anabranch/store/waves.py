@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import ColumnElement, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -195,19 +195,16 @@ class StoredMigrations:
 
     def open_runs(self) -> Sequence[StoredRun]:
         """Those that have not ended, the oldest first."""
-        asked = select(MIGRATION_RUNS).where(MIGRATION_RUNS.c.open.is_not(None))
-        with self._database.read() as connection:
-            return [
-                _run(row) for row in connection.execute(asked.order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id))
-            ]
+        return self._runs(MIGRATION_RUNS.c.open.is_not(None))
 
     def runs_of(self, migration: str) -> Sequence[StoredRun]:
         """All runs of a migration, the oldest first."""
-        asked = select(MIGRATION_RUNS).where(MIGRATION_RUNS.c.migration == migration)
+        return self._runs(MIGRATION_RUNS.c.migration == migration)
+
+    def _runs(self, chosen: ColumnElement[bool]) -> Sequence[StoredRun]:
+        asked = select(MIGRATION_RUNS).where(chosen).order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id)
         with self._database.read() as connection:
-            return [
-                _run(row) for row in connection.execute(asked.order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id))
-            ]
+            return [_run(row) for row in connection.execute(asked)]
 
 
 def _values(made: StoredMigration | StoredRun) -> dict[str, Any]:

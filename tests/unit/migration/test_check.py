@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.migration.check import check, errors
+from anabranch.migration.check import check
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
+from anabranch.model.reasons import errors
 
 pytestmark = pytest.mark.unit
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.migration.check import check, errors
+from anabranch.migration.check import check
 from anabranch.migration.inventory import GroupInventory, Inventory, TopicInventory, WriterInventory
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.suggest import suggest
 from anabranch.model.groups import GroupKind, GroupState, Member
+from anabranch.model.reasons import errors
 
 pytestmark = pytest.mark.unit
 

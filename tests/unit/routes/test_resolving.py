@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from anabranch.config.routes_file import table_fields, table_of
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.reasons import errors
 from anabranch.model.routing import ClientRole, RouteQuery
-from anabranch.routes.check import check, errors
+from anabranch.routes.check import check
 from anabranch.routes.errors import PatternTopicsError, RouteLoopError, SplitTopicsError, UnknownCodeError
 from anabranch.routes.resolve import resolve
 from anabranch.routes.routing import route, since

@@ -39,7 +39,7 @@ from anabranch.model.provenance import (
     second_link,
     turned_links,
 )
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import LinkStatus
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
@@ -188,9 +188,8 @@ class Planner:
         A run that is under way goes on: whoever reads the topics notices when a record is gone.
         """
         found = await look_after(self._target)
-        errors = tuple(finding for finding in found if finding.severity is Severity.ERROR)
-        if errors and not self._has_planned:
-            raise ControlTopicsError(self._target.name, errors)
+        if (faults := errors(found)) and not self._has_planned:
+            raise ControlTopicsError(self._target.name, faults)
         self._has_planned = True
         return found
 
@@ -260,8 +259,7 @@ class Planner:
         """The configs of a topic as they are meant, also where the link whose way back this is holds it open."""
         if spec.back_of is None or self._upstream is None:
             return own
-        filled = {topic.target_id: topic for topic in self._upstream.topics_of(spec.back_of)}
-        topic = filled.get(TopicId(pair.source.id))
+        topic = self._upstream.mirrored.get((spec.back_of, TopicId(pair.source.id)))
         return own if topic is None else rules.unheld_configs(own, topic.configs)
 
     # -- what is to be copied --------------------------------------------------------------------------

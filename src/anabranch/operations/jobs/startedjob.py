@@ -22,8 +22,8 @@ _LOOK_S = 0.1
 class StartedJob:
     """The name of its run, and the file with what it prints.
 
-    Its process is known here alone.  A job that is tied to this process ends with it; one that is detached, or
-    was let go, does not.
+    Its process is known here alone.  A job that is tied to this process ends with it; one that is detached does
+    not.
     """
 
     run: str
@@ -64,7 +64,7 @@ class StartedJob:
         if self.code is not None:
             return
         if interrupted and self._process.stdin is not None:
-            with suppress(OSError, ValueError):  # it has ended, or was let go
+            with suppress(OSError, ValueError):  # it has ended, or was detached
                 os.write(self._process.stdin.fileno(), INTERRUPT)
         self._process.terminate()
 

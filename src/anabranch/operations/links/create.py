@@ -13,7 +13,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.provenance import check_ring, origins
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, errors
 from anabranch.model.reports import ProbeReport, TopicPlan
 from anabranch.model.start import StartKind
 from anabranch.model.topics import TopicId
@@ -139,8 +139,7 @@ async def apply(source: Cluster, target: Cluster, planned: CreateLinkPlan) -> Cr
 def check_allowed(found: CreateLinkPlan) -> None:
     """Raise LinkRefusedError where a finding forbids the link."""
     if not found.ok:
-        errors = tuple(finding for finding in found.findings if finding.severity is Severity.ERROR)
-        raise LinkRefusedError(found.spec.id, errors)
+        raise LinkRefusedError(found.spec.id, errors(found.findings))
 
 
 async def _probe(

@@ -1,1 +1,1 @@
-"""Migrations: what clusters hold, a first plan, and the plan of a file."""
+"""Migrations: what clusters hold, the plan of a file, and the engine that goes through the steps of its waves."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.ends import ends
+from anabranch.kafka.partitions import LATEST
+from anabranch.kafka.start import ask_offsets
 from anabranch.kafka.writers import active_producers
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
@@ -53,22 +54,19 @@ class ForeignRecordsError(RefusedError):
     _hint = "find out who writes to the target already: `anabranch link show` names foreign writers"
 
 
-async def _partitions(cluster: Cluster, scene: Scene) -> list[TopicPartition]:
-    answer = await cluster.metadata(sorted(scene.leg.topics))
-    for topic in answer.topics.values():
-        cluster.check(topic.error, "Describe", f"topic {topic.name}")
-    return [TopicPartition(name, index) for name, topic in sorted(answer.topics.items()) for index in topic.partitions]
-
-
 async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
     """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
-    partitions = await _partitions(scene.here, scene)
-    stable = await ends(scene.here, partitions, stable=True)
-    found = await ends(scene.here, partitions)
-    open_ = [str(one) for one in partitions if stable[one][1] < found[one][1]]
+    answer = await scene.here.metadata(sorted(scene.leg.topics))
+    for topic in answer.topics.values():
+        scene.here.check(topic.error, "Describe", f"topic {topic.name}")
+    partitions = [TopicPartition(name, at) for name, topic in sorted(answer.topics.items()) for at in topic.partitions]
+    asked = dict.fromkeys(partitions, LATEST)
+    stable = await ask_offsets(scene.here, asked)
+    found = await ask_offsets(scene.here, asked, isolation=0)
+    open_ = [str(one) for one in partitions if stable[one] < found[one]]
     if open_:
         raise NotYetError(f"a transaction is open on {', '.join(open_[:_NAMED])}")
-    return {one: end for one, (_, end) in found.items()}
+    return found
 
 
 async def quiet(scene: Scene) -> Result:
@@ -124,8 +122,9 @@ async def verify_end(scene: Scene) -> Result:
             raise WrittenMeanwhileError(scene.wave.name, str(one), end - then.get(str(one), 0), by)
     answers = (await translate(scene.there, scene.leg.link, [(one, end) for one, end in now.items() if end])).answers
     names = scene.leg.topics
-    there = await ends(scene.there, [TopicPartition(names[one.topic], one.partition) for one in now])
+    copies = [TopicPartition(names[one.topic], one.partition) for one in now]
+    there = await ask_offsets(scene.there, dict.fromkeys(copies, LATEST), isolation=0)
     for answer in answers:
-        if answer.to is not None and answer.answer is not None and there[answer.to][1] > answer.answer:
-            raise ForeignRecordsError(scene.wave.name, str(answer.to), answer.answer, there[answer.to][1])
+        if answer.to is not None and answer.answer is not None and there[answer.to] > answer.answer:
+            raise ForeignRecordsError(scene.wave.name, str(answer.to), answer.answer, there[answer.to])
     return None

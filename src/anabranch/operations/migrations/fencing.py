@@ -69,8 +69,8 @@ def _denials(scene: Scene, rules: Iterable[Acl]) -> tuple[Acl, ...]:
 async def already_denied(scene: Scene) -> Result:
     """Which rules of the fence are there before the switch; they are somebody else's."""
     rules = await describe_acls(scene.here)
-    mine = _denials(scene, rules)
-    return {"denied": [[rule.resource_name, rule.principal] for rule in mine if rule in set(rules)]}
+    there = set(rules)
+    return {"denied": [[rule.resource_name, rule.principal] for rule in _denials(scene, rules) if rule in there]}
 
 
 async def deny(scene: Scene) -> Result:
@@ -94,4 +94,4 @@ async def open_there(scene: Scene) -> None:
     """Take the fence away on the cluster that is moved to, which an earlier switch left behind there."""
     rules = await describe_acls(scene.there)
     topics, own = scene.leg.topics.values(), scene.there.transport.principal
-    await delete_acls(scene.there, [rule for rule in denials(scene.wave, topics, rules, own) if rule in set(rules)])
+    await delete_acls(scene.there, set(denials(scene.wave, topics, rules, own)).intersection(rules))

@@ -12,7 +12,8 @@ from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.operations.links import change, create, delete
 from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
-from anabranch.operations.links.status import LinkStatusReader, stored
+from anabranch.operations.links.show import show
+from anabranch.operations.links.status import stored
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import NotYetError
 
@@ -101,7 +102,7 @@ async def catch_up(scene: Scene) -> Result:
     """Wait until no lane lacks more than a switch may begin with."""
     link = scene.subject
     aim = await goal(scene.here, scene.there, link)
-    status = next(one for one in await LinkStatusReader(scene.there).read() if one.spec.id == link)
+    status = await show(scene.there, link)
     left = remaining_of(aim, status)
     if not left.within(scene.leg.migration.limits.most_lag):
         stopped = ", ".join(str(lane.source) for lane in left.stopped)

@@ -21,7 +21,7 @@ from anabranch.migration.preflight import preflight
 from anabranch.migration.spec import Migration, Wave, WaveOrder
 from anabranch.migration.steps import MigrationStep, Part, parts, start_steps, switch_steps
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
 from anabranch.operations.links import create
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
@@ -108,7 +108,7 @@ class MigrationPlan:
     @property
     def errors(self) -> tuple[Reason, ...]:
         """What forbids it."""
-        return check.errors((*self.reasons, *(reason for wave in self.waves for reason in wave.reasons)))
+        return errors((*self.reasons, *(reason for wave in self.waves for reason in wave.reasons)))
 
 
 async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_s: float) -> MigrationPlan:
@@ -117,7 +117,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
     found = check.check(migration)
-    if faults := check.errors(found):
+    if faults := errors(found):
         raise InvalidMigrationError(migration.name, faults)
     here, there = await asyncio.gather(take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0))
     estimates = {wave.name: _estimate(migration, wave, here) for wave in migration.waves}

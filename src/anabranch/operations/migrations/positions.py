@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.errors import RefusedError
-from anabranch.groups.plan import GroupPlan, GroupStep
-from anabranch.groups.undo import UndoRecord
+from anabranch.groups.plan import GroupPlan
+from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka import groups as kafka_groups
 from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
@@ -16,7 +16,7 @@ from anabranch.model.groups import Commit
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync
-from anabranch.operations.groups.commits import move, new_id
+from anabranch.operations.groups.commits import move, new_id, read_groups
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.linking import Result
@@ -57,17 +57,12 @@ async def stage_groups(scene: Scene) -> Result:
     """Translate what the groups have committed of the wave's topics, and write it down."""
     prepared = await selected(scene.here, scene.there, scene.leg.link, scene.wave.groups, scene.leg.topics)
     plans = () if prepared is None else prepared[0].groups
-    refused = {plan.group: plan for plan in plans if _is_refused(plan)}
+    refused = {plan.group: plan for plan in plans if plan.is_blocked}
     if waiting := [plan for plan in refused.values() if {one.why for one in plan.reasons} <= _WAITS]:
         raise NotYetError(f"group {waiting[0].group}: {waiting[0].reasons[0].what}")
     if refused:
         raise GroupsBlockedError(scene.wave.name, {name: plan.reasons[0].what for name, plan in refused.items()})
     return {"groups": {plan.group: _wanted(plan) for plan in plans if plan.moves}}
-
-
-def _is_refused(plan: GroupPlan) -> bool:
-    kinds = {reason.why for reason in plan.reasons}
-    return plan.step is GroupStep.REFUSED and kinds != {ReasonKind.NO_COMMITS}
 
 
 def _wanted(plan: GroupPlan) -> dict[str, list[Any]]:
@@ -89,23 +84,18 @@ async def publish_groups(scene: Scene) -> Result:
         group: {TopicPartition.parse(name): Commit(offset, note) for name, (offset, note) in places.items()}
         for group, places in staged.items()
     }
-    there = await kafka_groups.committed(scene.there, list(wanted))
-    known = await kafka_groups.describe(scene.there, list(wanted))
+    there = await read_groups(scene.there, list(wanted))
     at = now_ms()
-    undo_id = new_id(at)
+    undo_id, what = new_id(at), sync.what(scene.leg.link)
     records = []
     for group, commits in wanted.items():
-        left = {one: commit for one, commit in commits.items() if not _has(there.get(group, {}).get(one), commit)}
+        now = there[group].commits
+        left = {one: commit for one, commit in commits.items() if not same(now.get(one), commit)}
         if left:
-            former = {one: there.get(group, {}).get(one) for one in left}
-            what = sync.what(scene.leg.link)
-            records.append(UndoRecord(undo_id, group, group in known, former, left, at, what))
+            former = {one: now.get(one) for one in left}
+            records.append(UndoRecord(undo_id, group, True, former, left, at, what))
     failed = await move(scene.there, Positions(scene.there), records)
     if failed:
         group, why = next(iter(failed.items()))
         raise NotYetError(f"group {group}: {why}")
     return {"undo": undo_id} if records else None
-
-
-def _has(found: Commit | None, wanted: Commit) -> bool:
-    return found is not None and (found.offset, found.metadata) == (wanted.offset, wanted.metadata)

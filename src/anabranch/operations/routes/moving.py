@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
-from anabranch.groups.plan import GroupPlan, GroupsPlan, GroupStep
+from anabranch.groups.plan import GroupsPlan, GroupStep
 from anabranch.groups.select import GroupSelection, NoSuchGroupError
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
@@ -19,7 +19,6 @@ from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.model import filters, naming
 from anabranch.model.groups import Group
 from anabranch.model.link import LinkSpec
-from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync, undo
 from anabranch.operations.links.status import has_control_topics
@@ -151,7 +150,7 @@ async def move_groups(
     if prepared is None:
         return Moved(True)
     planned, there = prepared
-    blocked = [f"group {group.group}: {group.reasons[0].what}" for group in planned.groups if _is_blocked(group)]
+    blocked = [f"group {group.group}: {group.reasons[0].what}" for group in planned.groups if group.is_blocked]
     if blocked:
         return Moved(False, why="; ".join(blocked) + kept)
     done = await sync.carry_out(target, planned, there)
@@ -175,11 +174,6 @@ async def selected(
         except NoSuchGroupError as error:
             patterns.remove(error.pattern)
     return None
-
-
-def _is_blocked(group: GroupPlan) -> bool:
-    kinds = {reason.why for reason in group.reasons}
-    return group.step is GroupStep.REFUSED and kinds != {ReasonKind.NO_COMMITS}
 
 
 async def take_back(target: Cluster, link: str, groups: Iterable[str], since_ms: int) -> str:

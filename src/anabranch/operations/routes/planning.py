@@ -13,7 +13,7 @@ from anabranch.errors import RefusedError
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.routing import Client, ClientRole, WhenLost
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
@@ -154,7 +154,7 @@ def _found(
     contexts: Mapping[str, ClusterContext],
 ) -> tuple[tuple[Reason, ...], Impact]:
     found = check.check(table, frozenset(contexts))
-    if faults := check.errors(found):
+    if faults := errors(found):
         raise InvalidTableError("route table", faults)
     here, there = RememberedRoutes(before, base, contexts), RememberedRoutes(table, base + 1, contexts)
     moved = impact(here, there, clients)
