@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 from confluent_kafka import Producer
 
+from anabranch.groups.undo import UndoPlan
 from anabranch.kafka.security import open_cluster
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.legs import Leg
@@ -20,6 +21,7 @@ from anabranch.migration.spec import CopyRules, Limits, Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy, UnknownLinkError
+from anabranch.operations.groups import undo
 from anabranch.operations.migrations.engine import KeptRun, carry_out
 from anabranch.operations.migrations.steps import ClusterSteps
 from anabranch.sandbox import SandboxCluster
@@ -215,6 +217,12 @@ def assert_switched(made: Stand) -> None:
     assert engine.show(context_of(made.new, "admin"), made.leg().link).wanted.paused
 
 
+async def undo_of(cluster: SandboxCluster, record: str) -> UndoPlan:
+    """What an undo of moved groups would do."""
+    async with open_cluster(context_of(cluster, "admin")) as opened:
+        return await undo.plan(opened, record)
+
+
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
 def test_a_wave_is_switched_and_its_way_back_runs(
     old: SandboxCluster, new: SandboxCluster, store: str, mode: ModePolicy
@@ -226,6 +234,8 @@ def test_a_wave_is_switched_and_its_way_back_runs(
         (topic,) = made.wave.topics
         assert run.result(StepKind.PIN, "orders") == {"ends": {f"{topic}-0": newest_offset(old, topic)}}
         assert_switched(made)
+        moved = asyncio.run(undo_of(new, run.result(StepKind.PUBLISH_GROUPS, "orders")["undo"]))
+        assert [(one.record.existed, one.delete_group) for one in moved.groups] == [(False, True)]
 
 
 def test_there_and_back_and_there_again(old: SandboxCluster, new: SandboxCluster, store: str) -> None:

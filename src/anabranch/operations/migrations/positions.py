@@ -12,7 +12,7 @@ from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka import groups as kafka_groups
 from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
-from anabranch.model.groups import Commit
+from anabranch.model.groups import Commit, GroupState
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync
@@ -89,11 +89,11 @@ async def publish_groups(scene: Scene) -> Result:
     undo_id, what = new_id(at), sync.what(scene.leg.link)
     records = []
     for group, commits in wanted.items():
-        now = there[group].commits
+        now, existed = there[group].commits, there[group].state is not GroupState.DEAD
         left = {one: commit for one, commit in commits.items() if not same(now.get(one), commit)}
         if left:
             former = {one: now.get(one) for one in left}
-            records.append(UndoRecord(undo_id, group, True, former, left, at, what))
+            records.append(UndoRecord(undo_id, group, existed, former, left, at, what))
     failed = await move(scene.there, Positions(scene.there), records)
     if failed:
         group, why = next(iter(failed.items()))
