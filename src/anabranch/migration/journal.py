@@ -29,6 +29,8 @@ def run_fields(run: WaveRun) -> dict[str, Any]:
         "why": run.why,
         "part": run.part.value,
         "leg": run.leg,
+        "times": list(run.times),
+        "over_ms": run.over_ms,
     }
 
 
@@ -49,4 +51,6 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields["why"],
         Part(fields["part"]),
         fields["leg"],
+        tuple(fields["times"]),
+        fields["over_ms"],
     )

@@ -44,6 +44,7 @@ class WaveRun:
     legs (``leg``).  ``at`` is the step that is next, or, while it is taken back, the one that is put back next;
     ``is_begun`` says whether that was begun.  ``results`` are what steps wrote down for those after them, by kind and
     subject.  ``deadline_ms`` counts until the point of no return, None for never.  ``why`` is why it was turned back.
+    ``times`` are when the steps that are finished were, and ``over_ms`` when it ended, None before.
     """
 
     id: str
@@ -60,6 +61,8 @@ class WaveRun:
     why: str = ""
     part: Part = Part.ALL
     leg: int = 0
+    times: tuple[int, ...] = ()
+    over_ms: int | None = None
 
     @property
     def step(self) -> MigrationStep | None:
@@ -121,32 +124,32 @@ def begun(run: WaveRun) -> WaveRun:
     return replace(run, is_begun=True)
 
 
-def finished(run: WaveRun, result: Mapping[str, Any] | None = None) -> WaveRun:
+def finished(run: WaveRun, now_ms: int, result: Mapping[str, Any] | None = None) -> WaveRun:
     """The journal once its step is done, with what it wrote down (M5)."""
     step = run.step
     assert step is not None and run.state is WaveRunState.GOING and run.is_begun
     results = run.results if not result else {**run.results, key_of(step.kind, step.subject): dict(result)}
     at = run.at + 1
-    state = WaveRunState.DONE if at == len(run.steps) else WaveRunState.GOING
-    return replace(run, at=at, is_begun=False, results=results, state=state)
+    made = replace(run, at=at, is_begun=False, results=results, times=(*run.times, now_ms))
+    return replace(made, state=WaveRunState.DONE, over_ms=now_ms) if at == len(run.steps) else made
 
 
-def turned(run: WaveRun, why: str) -> WaveRun:
+def turned(run: WaveRun, now_ms: int, why: str) -> WaveRun:
     """The journal once it is turned back; raises PassedError (M6)."""
     if run.state is not WaveRunState.GOING:
         return run
     if run.has_passed:
         raise PassedError(run.migration, run.wave)
-    return _back(replace(run, state=WaveRunState.TURNED, why=why), run.at if run.is_begun else run.at - 1)
+    return _back(replace(run, state=WaveRunState.TURNED, why=why), now_ms, run.at if run.is_begun else run.at - 1)
 
 
-def put_back(run: WaveRun) -> WaveRun:
+def put_back(run: WaveRun, now_ms: int) -> WaveRun:
     """The journal once its step is put back (M7)."""
     assert run.state is WaveRunState.TURNED and run.step is not None
-    return _back(run, run.at - 1)
+    return _back(run, now_ms, run.at - 1)
 
 
-def _back(run: WaveRun, at: int) -> WaveRun:
+def _back(run: WaveRun, now_ms: int, at: int) -> WaveRun:
     if at < 0:
-        return replace(run, at=0, is_begun=False, state=WaveRunState.CANCELLED)
+        return replace(run, at=0, is_begun=False, state=WaveRunState.CANCELLED, over_ms=now_ms)
     return replace(run, at=at, is_begun=True)

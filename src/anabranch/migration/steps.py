@@ -11,7 +11,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from anabranch.migration.legs import Leg
@@ -31,6 +31,7 @@ class StepKind(StrEnum):
     """What a step does."""
 
     # Before any application hears of it.
+    LOOK = "look"
     CREATE_LINK = "create link"
     RUN_LINK = "run link"
     CATCH_UP = "catch up"
@@ -57,6 +58,10 @@ class StepKind(StrEnum):
     RUN_REVERSE = "run reverse link"
     STOP_LINK = "stop link"
 
+    # Once it is over.
+    DELETE_LINK = "delete link"
+    PURGE = "purge"
+
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
@@ -78,12 +83,47 @@ def parts(wave: Wave) -> tuple[Part, ...]:
 def start_steps(leg: Leg) -> tuple[MigrationStep, ...]:
     """What is done before a wave can be switched; no application is held up by it."""
     link, topics = leg.link, counted(len(leg.wave.topics), "topic")
+    look = f"see that {leg.here} and {leg.there} are the clusters of the plan, and which of {topics} {leg.there} has"
     return (
+        MigrationStep(StepKind.LOOK, leg.wave.name, look),
         MigrationStep(StepKind.CREATE_LINK, link, f"create link {link} from {leg.here} to {leg.there}: {topics}"),
         MigrationStep(StepKind.RUN_LINK, link, f"run link {link}"),
         MigrationStep(StepKind.CATCH_UP, link, f"wait until {link} has copied what {leg.here} holds"),
         MigrationStep(StepKind.VERIFY, link, f"compare {topics} on both clusters"),
     )
+
+
+def verify_steps(leg: Leg) -> tuple[MigrationStep, ...]:
+    """A comparison of what the leg's link has copied, in between."""
+    topics = counted(len(leg.wave.topics), "topic")
+    return (MigrationStep(StepKind.VERIFY, leg.link, f"compare {topics} on both clusters"),)
+
+
+def complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:
+    """What is done once nobody needs the way back: ``leg`` is that way, and its applications stay where it begins."""
+    gives_up = f"write down that {leg.here} is where it stays: there is no way back from here"
+    return (MigrationStep(StepKind.JOURNAL, leg.wave.name, gives_up), *_ended(leg))
+
+
+def cancel_steps(leg: Leg, *, purge: bool) -> tuple[MigrationStep, ...]:
+    """What is done where a wave stays on the source: ``leg`` leads from there; it can be started over then."""
+    wave = leg.wave.name
+    gives_up = f"write down that {leg.here} is where it stays: its links are deleted from here on"
+    purged = f"delete the topics of {leg.there} that the migration made"
+    return (
+        MigrationStep(StepKind.JOURNAL, wave, gives_up),
+        *_ended(leg),
+        *((MigrationStep(StepKind.PURGE, wave, purged),) if purge else ()),
+    )
+
+
+def _ended(leg: Leg) -> Iterator[MigrationStep]:
+    """Of the links that were made for a wave the last one runs; each is the way back of the one before."""
+    yield MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
+    for number in range(leg.number, -1, -1):
+        one = replace(leg, number=number)
+        text = f"delete link {one.link}: what it copied stays, its offset map goes"
+        yield MigrationStep(StepKind.DELETE_LINK, one.link, text)
 
 
 def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:

@@ -110,7 +110,7 @@ class Stand:
         if (found := self.runs.pop(name, None)) is not None:
             found.stop()
 
-    async def verify(self, _: str, name: str) -> str:
+    async def verify(self, _: str, name: str, __: int) -> str:
         """Both sides hold the same, in the same order."""
         for topic in self.wave.topics:
             assert values(self.old, topic) == values(self.new, topic), name
@@ -125,9 +125,9 @@ class Stand:
     async def lead(self, *_: object) -> None:
         """Nobody is led."""
 
-    async def hook(self, command: str) -> None:
+    async def hook(self, name: str, _: object) -> None:
         """There is none."""
-        raise AssertionError(command)
+        raise AssertionError(name)
 
     # -- what a test does ------------------------------------------------------------------------------
 

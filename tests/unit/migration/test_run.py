@@ -62,7 +62,7 @@ class Killed(RuleBasedStateMachine):
         assert move is not NextMove.NOTHING and why
         if move is NextMove.TURN:
             if dies != "before":
-                self.run = turned(self.run, why)
+                self.run = turned(self.run, self.now, why)
             return
         at = self.run.at
         if move is NextMove.DO:
@@ -73,7 +73,7 @@ class Killed(RuleBasedStateMachine):
                 self.there.add(at)
                 return
             if fails and not self.run.has_passed:
-                self.run = turned(self.run, "it failed")
+                self.run = turned(self.run, self.now, "it failed")
                 return
             if fails:
                 return  # it is done again
@@ -81,13 +81,13 @@ class Killed(RuleBasedStateMachine):
             if dies == "after":
                 return
             self.passed |= self.run.steps[at].kind is StepKind.JOURNAL
-            self.run = finished(self.run, {"n": at})
+            self.run = finished(self.run, self.now, {"n": at})
             return
         if dies == "before" or fails:
             return
         self.there.discard(at)
         if dies != "after":
-            self.run = put_back(self.run)
+            self.run = put_back(self.run, self.now)
 
     @rule(passed_ms=st.integers(1, 400))
     def wait(self, passed_ms: int) -> None:
@@ -98,6 +98,8 @@ class Killed(RuleBasedStateMachine):
     def it_holds(self) -> None:
         """M5 to M8."""
         run = self.run
+        assert list(run.times) == sorted(run.times) and (run.over_ms is not None) is not run.state.is_open
+        assert run.state is not WaveRunState.GOING or len(run.times) == run.at
         assert self.there <= set(range(min(run.at + 1, len(run.steps))))
         if run.state is WaveRunState.GOING:
             assert set(range(run.at)) <= self.there
@@ -105,7 +107,7 @@ class Killed(RuleBasedStateMachine):
             assert run.state in (WaveRunState.GOING, WaveRunState.DONE) and run.has_passed
         if self.passed and run.state.is_open:
             with pytest.raises(PassedError):
-                turned(run, "too late")
+                turned(run, self.now, "too late")
         if run.state is WaveRunState.DONE:
             assert self.there == set(range(len(run.steps)))
         if run.state is WaveRunState.CANCELLED:
@@ -115,7 +117,7 @@ class Killed(RuleBasedStateMachine):
         if not run.state.is_open:
             self.ended = run
             assert decide(run, self.now, "again") == (NextMove.NOTHING, "it has ended")
-            assert turned(run, "again") == run
+            assert turned(run, self.now, "again") == run
 
 
 TestKilled = Killed.TestCase
@@ -126,26 +128,26 @@ def test_a_step_that_is_the_point_of_no_return_is_not_turned_back_from() -> None
     run = fresh()
     while run.steps[run.at].kind is not StepKind.JOURNAL:
         assert decide(run, 0)[0] is NextMove.DO
-        run = finished(begun(run))
+        run = finished(begun(run), 7)
     assert decide(run, 5_000, "a person said so")[0] is NextMove.DO
-    run = finished(begun(run))
+    run = finished(begun(run), 7)
     assert run.has_passed
 
 
 def test_what_a_step_wrote_down_is_there_for_those_after_it() -> None:
     """By kind and subject, also in a run that goes back."""
-    run = finished(begun(fresh()), {"pins": {"orders-0": 5}})
+    run = finished(begun(fresh()), 7, {"pins": {"orders-0": 5}})
     assert run.result(StepKind.PREFLIGHT, "orders") == {"pins": {"orders-0": 5}}
     assert run.result(StepKind.PIN, "orders") == {}
-    assert turned(run, "no").result(StepKind.PREFLIGHT, "orders") == {"pins": {"orders-0": 5}}
+    assert turned(run, 8, "no").result(StepKind.PREFLIGHT, "orders") == {"pins": {"orders-0": 5}}
 
 
 def test_before_anything_was_begun_a_run_is_cancelled_at_once() -> None:
     """There is nothing to put back."""
-    assert turned(fresh(), "no").state is WaveRunState.CANCELLED
+    assert turned(fresh(), 8, "no").state is WaveRunState.CANCELLED
     one = begun(fresh())
-    back = turned(one, "no")
+    back = turned(one, 8, "no")
     assert (back.state, back.at, decide(back, 0)) == (WaveRunState.TURNED, 0, (NextMove.PUT_BACK, "no"))
-    assert put_back(back).state is WaveRunState.CANCELLED
+    assert put_back(back, 9).state is WaveRunState.CANCELLED
     assert decide(replace(fresh(), deadline_ms=None), 10**15)[0] is NextMove.DO
     assert runs.key_of(StepKind.PIN, "orders") == "pin ends: orders"

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
-from anabranch.migration.steps import Part, StepKind, parts, start_steps, switch_steps
+from anabranch.migration.steps import (
+    Part,
+    StepKind,
+    cancel_steps,
+    complete_steps,
+    parts,
+    start_steps,
+    switch_steps,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -102,6 +110,7 @@ def test_the_order_of_a_switch_is_that_of_the_documents() -> None:
         "stop link",
     ]
     assert [step.kind.value for step in start_steps(leg_of(wave))] == [
+        "look",
         "create link",
         "run link",
         "catch up",
@@ -120,3 +129,17 @@ def test_parts_follow_each_other_as_the_wave_says(order: WaveOrder, expected: tu
     """Where nobody reads there is one part alone."""
     assert parts(Wave("orders", ("orders",), ("shop",), order=order)) == expected
     assert parts(Wave("orders", ("orders",), order=order)) == (Part.ALL,)
+
+
+def test_what_is_over_forgets_the_last_link_first() -> None:
+    """Each is the way back of the one before it; only what is asked for empties the target."""
+    wave = Wave("orders", ("orders",))
+    told = [(step.kind.value, step.subject) for step in complete_steps(leg_of(wave, 1))]
+    assert told == [
+        ("point of no return", "orders"),
+        ("stop link", "move-orders-back"),
+        ("delete link", "move-orders-back"),
+        ("delete link", "move-orders"),
+    ]
+    assert [step.kind for step in cancel_steps(leg_of(wave), purge=False)][-1] is StepKind.DELETE_LINK
+    assert [step.kind for step in cancel_steps(leg_of(wave), purge=True)][-1] is StepKind.PURGE

@@ -24,23 +24,23 @@ class MigrationDesk(Protocol):
     async def stop_link(self, target: str, link: str) -> None:
         """Have no run of a link be there any more."""
 
-    async def verify(self, target: str, link: str) -> str:
-        """Compare all that a link has copied; returns the comparison's id.
+    async def verify(self, target: str, link: str, since_ms: int) -> str:
+        """Compare all that a link has copied, by a comparison that began since then; returns its id.
 
         Raises NotYetError while it is under way, and RefusedError where something differs.
         """
 
-    async def lead(self, leg: Leg, part: Part) -> None:
-        """Publish that the applications of a wave's codes are led to the end of a leg."""
+    async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
+        """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
 
-    async def hold(self, leg: Leg) -> None:
+    async def hold(self, leg: Leg, run: WaveRun) -> None:
         """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
 
-    async def let_go(self, leg: Leg) -> None:
+    async def let_go(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused go on where they were."""
 
-    async def hook(self, command: str) -> None:
-        """Run a command of the operator's to its end; raises RefusedError where it does not end with 0."""
+    async def hook(self, name: str, leg: Leg) -> None:
+        """Run a hook of the operator's to its end; raises RefusedError where it does not end with 0."""
 
 
 @dataclass(frozen=True, slots=True)

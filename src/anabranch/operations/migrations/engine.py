@@ -81,9 +81,9 @@ async def carry_out(
         if move is NextMove.NOTHING:
             return kept.run
         if move is NextMove.TURN:
-            await journals.write(kept, turned(kept.run, why))
+            await journals.write(kept, turned(kept.run, now_ms(), why))
             continue
-        waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps)
+        waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps, now_ms)
         if waits:
             if waits != told:
                 await tell(kept.run, waits)
@@ -91,7 +91,7 @@ async def carry_out(
             await sleep(PAUSE_S)
 
 
-async def _do(journals: Journals, kept: KeptRun, steps: Steps) -> str:
+async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int]) -> str:
     """Do the next step; returns why it is not done yet, empty where it is, or the run was turned back."""
     step = kept.run.step
     assert step is not None
@@ -104,18 +104,18 @@ async def _do(journals: Journals, kept: KeptRun, steps: Steps) -> str:
     except AnabranchError as error:
         if kept.run.has_passed or error.retryable:
             return f"{step.text}: {error.message}"
-        await journals.write(kept, turned(kept.run, error.message))
+        await journals.write(kept, turned(kept.run, now_ms(), error.message))
         return ""
-    await journals.write(kept, finished(kept.run, result))
+    await journals.write(kept, finished(kept.run, now_ms(), result))
     return ""
 
 
-async def _put_back(journals: Journals, kept: KeptRun, steps: Steps) -> str:
+async def _put_back(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int]) -> str:
     step = kept.run.step
     assert step is not None
     try:
         await steps.put_back(kept.run, step)
     except AnabranchError as error:
         return f"putting back: {step.text}: {error.message}"
-    await journals.write(kept, put_back(kept.run))
+    await journals.write(kept, put_back(kept.run, now_ms()))
     return ""

@@ -70,6 +70,15 @@ async def _delete(target: Cluster, made: LinkSpec) -> None:
         await delete.apply(target, await delete.plan(target, made.id))
 
 
+async def forget_link(scene: Scene) -> Result:
+    """Forget a link of this leg, or of one before it, which may be stored on either cluster."""
+    for number in range(scene.leg.number + 1):
+        made = replace(scene.leg, number=number)
+        if made.link == scene.subject:
+            await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
+    return None
+
+
 async def run_link(scene: Scene) -> Result:
     """Have the leg's link run."""
     await scene.desk.run_link(scene.leg.there, scene.subject)
@@ -113,7 +122,7 @@ async def catch_up(scene: Scene) -> Result:
 
 async def verify(scene: Scene) -> Result:
     """Compare what the leg's link has copied."""
-    return {"comparison": await scene.desk.verify(scene.leg.there, scene.subject)}
+    return {"comparison": await scene.desk.verify(scene.leg.there, scene.subject, scene.run.began_ms)}
 
 
 async def pause_link(scene: Scene) -> Result:

@@ -12,7 +12,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, StepKind
-from anabranch.operations.migrations import ending, fencing, linking, positions
+from anabranch.operations.migrations import ending, fencing, linking, looking, positions
 from anabranch.operations.migrations.desk import MigrationDesk, Scene
 from anabranch.operations.migrations.linking import Result
 
@@ -73,11 +73,11 @@ async def _preflight(scene: Scene) -> Result:
 async def _fence(scene: Scene) -> Result:
     match FenceKind(scene.subject):
         case FenceKind.HOOK:
-            await scene.desk.hook(scene.wave.hooks.fence)
+            await scene.desk.hook(scene.wave.hooks.fence, scene.leg)
         case FenceKind.ACL:
             await fencing.deny(scene)
         case FenceKind.ROUTES:
-            await scene.desk.hold(scene.leg)
+            await scene.desk.hold(scene.leg, scene.run)
         case FenceKind.OBSERVE:
             pass
     return None
@@ -86,11 +86,11 @@ async def _fence(scene: Scene) -> Result:
 async def _lift(scene: Scene) -> None:
     match FenceKind(scene.subject):
         case FenceKind.HOOK if scene.wave.hooks.release:
-            await scene.desk.hook(scene.wave.hooks.release)
+            await scene.desk.hook(scene.wave.hooks.release, scene.leg)
         case FenceKind.ACL:
             await fencing.lift(scene)
         case FenceKind.ROUTES:
-            await scene.desk.let_go(scene.leg)
+            await scene.desk.let_go(scene.leg, scene.run)
         case _:
             pass
 
@@ -101,16 +101,17 @@ async def _open_there(scene: Scene) -> Result:
 
 
 async def _lead(scene: Scene) -> Result:
-    await scene.desk.lead(scene.leg, scene.run.part)
+    await scene.desk.lead(scene.leg, scene.run.part, scene.run)
     return None
 
 
 async def _release(scene: Scene) -> Result:
-    await scene.desk.hook(scene.wave.hooks.release)
+    await scene.desk.hook(scene.wave.hooks.release, scene.leg)
     return None
 
 
 _DO: Mapping[StepKind, Does] = {
+    StepKind.LOOK: looking.look,
     StepKind.CREATE_LINK: linking.create_link,
     StepKind.RUN_LINK: linking.run_link,
     StepKind.CATCH_UP: linking.catch_up,
@@ -132,6 +133,8 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.RELEASE: _release,
     StepKind.RUN_REVERSE: linking.run_reverse,
     StepKind.STOP_LINK: linking.stop_link,
+    StepKind.DELETE_LINK: linking.forget_link,
+    StepKind.PURGE: looking.purge,
 }
 _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.CREATE_LINK: linking.delete_link,
