@@ -9,7 +9,7 @@ from typing import Any
 
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
-from anabranch.service.reach import JobSettings
+from anabranch.service.job_settings import JobSettings
 from anabranch.service.serving import addresses_of
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored

@@ -19,7 +19,7 @@ from anabranch.model.accounts import Role
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
-from anabranch.service.reach import JobSettings
+from anabranch.service.job_settings import JobSettings
 from anabranch.service.serving import Server, addresses_of, bound, config_of
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored

@@ -115,7 +115,7 @@ def _settings(
     certificate: Path | None,
     key: Path | None,
 ) -> ServeSettings:
-    from anabranch.service.reach import JobSettings
+    from anabranch.service.job_settings import JobSettings
     from anabranch.service.settings import ServeSettings
 
     def given(name: str, default: str | int) -> str | int:
@@ -144,6 +144,7 @@ def _settings(
         public_url=shape.public_url,
         oidc=None if shape.oidc is None else _oidc(shape.oidc, base),
         proxies=tuple(str(one) for one in shape.proxies),
+        hooks={name: tuple(command) for name, command in shape.hooks.items()},
     )
 
 

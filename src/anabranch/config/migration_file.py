@@ -46,7 +46,7 @@ class JobShape(FileShape):
 
 
 class HooksShape(FileShape):
-    """Commands of your own."""
+    """Commands of your own, by the names that the service's file has for them (hooks)."""
 
     fence: str = Field(default="", description="Stops the producers of the wave; exit code 0 says that it has.")
     release: str = Field(default="", description="Lets applications go on, on the target or back on the source.")
@@ -130,7 +130,11 @@ def load(path: Path) -> Migration:
 def migration_of(fields: Mapping[str, Any], where: str) -> Migration:
     """The migration of a mapping; raises ``ConfigError`` naming the field."""
     refuse_secrets(where, fields, "")
-    shape = check(MigrationShape, fields, where)
+    return of_shape(check(MigrationShape, fields, where), where)
+
+
+def of_shape(shape: MigrationShape, where: str) -> Migration:
+    """The migration of a file's fields; raises ``ConfigError`` naming the field."""
     try:
         rules = _copy(shape.copy_)
         naming.load(rules.naming, shape.source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, IPvAnyNetwork
 
@@ -50,6 +50,10 @@ class ServeShape(FileShape):
     proxies: list[IPvAnyNetwork] = Field(
         default_factory=list,
         description="Addresses of proxies whose X-Forwarded-For tells who asks; else whoever connects does.",
+    )
+    hooks: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        default_factory=dict,
+        description="Commands that migrations name, each with its arguments; they are run without a shell.",
     )
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 

@@ -49,7 +49,11 @@ class Leg:
     @property
     def next(self) -> Leg:
         """The way back of this one."""
-        return replace(self, number=self.number + 1)
+        return self.at(self.number + 1)
+
+    def at(self, number: int) -> Leg:
+        """Another leg of the same wave."""
+        return replace(self, number=number)
 
     @property
     def topics(self) -> dict[str, str]:
@@ -63,7 +67,7 @@ class Leg:
         rules, limits = self.migration.copy, self.migration.limits
         here, there = ClusterRef(self.here, source_id), ClusterRef(self.there, target_id)
         if self.number:
-            before = replace(self, number=self.number - 1)
+            before = self.at(self.number - 1)
             return LinkSpec(self.link, here, there, configs=rules.configs, back_of=before.link)
         return LinkSpec(
             self.link,

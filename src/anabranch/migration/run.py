@@ -2,7 +2,7 @@
 
 A step is begun, which is written down before anything is done, and then finished.  One that was begun may have been
 done in part or in whole by somebody who is gone, so each step may be done again.  Until the point of no return a
-failure, the deadline or a person turns the run back: what was begun is put back, the last first.
+failure, a pause that is too long or a person turns the run back: what was begun is put back, the last first.
 
 Invariants
     M5  a step is begun once all before it are finished; what is put back was begun.
@@ -20,6 +20,8 @@ from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.migration.steps import MigrationStep, Part, StepKind
+
+_PROVES = (StepKind.QUIET, StepKind.GROUPS_EMPTY, StepKind.JOURNAL)
 
 
 class WaveRunState(StrEnum):
@@ -43,8 +45,9 @@ class WaveRun:
     ``what`` says which list it is, such as ``start`` or ``switch``, for which ``part`` of the wave, and on which of its
     legs (``leg``).  ``at`` is the step that is next, or, while it is taken back, the one that is put back next;
     ``is_begun`` says whether that was begun.  ``results`` are what steps wrote down for those after them, by kind and
-    subject.  ``deadline_ms`` counts until the point of no return, None for never.  ``why`` is why it was turned back.
-    ``times`` are when the steps that are finished were, and ``over_ms`` when it ended, None before.
+    subject.  ``longest_ms`` is for how long it may hold applications up before the point of no return, None for as long
+    as it takes.  ``why`` is why it was turned back.  ``times`` are when the steps that are finished were, and
+    ``over_ms`` when it ended, None before.
     """
 
     id: str
@@ -53,7 +56,7 @@ class WaveRun:
     what: str
     steps: tuple[MigrationStep, ...]
     began_ms: int
-    deadline_ms: int | None = None
+    longest_ms: int | None = None
     state: WaveRunState = WaveRunState.GOING
     at: int = 0
     is_begun: bool = False
@@ -68,6 +71,22 @@ class WaveRun:
     def step(self) -> MigrationStep | None:
         """The step that is next, or is put back next; None where there is none."""
         return self.steps[self.at] if self.state.is_open and 0 <= self.at < len(self.steps) else None
+
+    @property
+    def held_since_ms(self) -> int | None:
+        """Since when applications are held up: None where nobody is, or not yet.
+
+        From when the first fence was begun, or, where nobody is kept from anything, from when it was proved that nobody
+        writes, or that nobody reads.
+        """
+        kinds = [step.kind for step in self.steps]
+        if StepKind.PREFLIGHT not in kinds:
+            return None
+        if StepKind.FENCE in kinds:
+            before = kinds.index(StepKind.FENCE) - 1
+        else:
+            before = min((kinds.index(kind) for kind in _PROVES if kind in kinds), default=len(kinds))
+        return self.times[before] if before < len(self.times) else None
 
     @property
     def has_passed(self) -> bool:
@@ -113,8 +132,10 @@ def decide(run: WaveRun, now_ms: int, cancelled: str = "") -> tuple[NextMove, st
     if not run.has_passed and run.steps[run.at].kind is not StepKind.JOURNAL:
         if cancelled:
             return NextMove.TURN, cancelled
-        if run.deadline_ms is not None and now_ms >= run.deadline_ms:
-            return NextMove.TURN, f"it was not done in time: {run.steps[run.at].text}"
+        since = run.held_since_ms
+        if run.longest_ms is not None and since is not None and now_ms - since >= run.longest_ms:
+            held = f"it would hold applications up for longer than {run.longest_ms / 1000:g} s"
+            return NextMove.TURN, f"{held}: {run.steps[run.at].text}"
     return NextMove.DO, run.steps[run.at].text
 
 

@@ -60,7 +60,7 @@ class StreamJob:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Commands of the operator's: ``fence`` stops the producers, ``release`` lets applications go on."""
+    """Commands of the operator's, by name: ``fence`` stops the producers, ``release`` lets applications go on."""
 
     fence: str = ""
     release: str = ""

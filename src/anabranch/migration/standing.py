@@ -11,13 +11,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anabranch.errors import RefusedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
-from anabranch.migration.steps import Part, parts
+from anabranch.migration.steps import (
+    MigrationStep,
+    Part,
+    cancel_steps,
+    complete_steps,
+    parts,
+    start_steps,
+    switch_steps,
+    verify_steps,
+)
 
 
-class RunKindOfWave(StrEnum):
+class WaveVerb(StrEnum):
     """What a run is for."""
 
     START = "start"
@@ -39,7 +49,7 @@ class WaveState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WaveStanding:
     """Where a wave stands: on which leg, which parts of it are switched, and what is under way (``open``)."""
 
     leg: Leg
@@ -58,7 +68,7 @@ class Standing:
         return next(part for part in parts(self.wave) if part not in self.switched)
 
 
-def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> Standing:
+def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveStanding:
     """Where a wave stands (M9); ``runs`` are all of its, the oldest first."""
     state, number, switched = WaveState.PLANNED, 0, set[Part]()
     open_ = None
@@ -67,23 +77,86 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> Stand
             open_ = run
         if run.state is not WaveRunState.DONE:
             continue
-        match RunKindOfWave(run.what):
-            case RunKindOfWave.START:
+        match WaveVerb(run.what):
+            case WaveVerb.START:
                 state = WaveState.COPYING
-            case RunKindOfWave.SWITCH | RunKindOfWave.REVERSE:
+            case WaveVerb.SWITCH | WaveVerb.REVERSE:
                 switched.add(run.part)
                 if switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
-            case RunKindOfWave.COMPLETE:
+            case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
-            case RunKindOfWave.CANCEL:
+            case WaveVerb.CANCEL:
                 state, number, switched = WaveState.PLANNED, 0, set()
-            case RunKindOfWave.VERIFY:
+            case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return Standing(Leg(migration, wave, number), state, done, open_)
+    return WaveStanding(Leg(migration, wave, number), state, done, open_)
 
 
 def _at(number: int) -> WaveState:
     return WaveState.SWITCHED if number % 2 else WaveState.COPYING
+
+
+@dataclass(eq=False)
+class WaveStateError(RefusedError):
+    """A wave is not where it would have to be for what was asked."""
+
+    migration: str
+    wave: str
+    verb: str
+    why: str
+    fix: str
+
+    _message = "wave {wave} of migration {migration} cannot {verb}: {why}"
+    _hint = "{fix}"
+
+
+@dataclass(frozen=True, slots=True)
+class WavePart:
+    """What would be done for a wave: the steps, of which part, on which leg."""
+
+    leg: Leg
+    part: Part
+    steps: tuple[MigrationStep, ...]
+
+
+def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> WavePart:
+    """What a verb does for a wave where it stands; raises WaveStateError where it cannot be asked for there.
+
+    What is under way (``stands.open``) is for who begins it to look at: between here and there it may end.
+    """
+    leg, state = stands.leg, stands.state
+    command = f"anabranch migrate {{}} {leg.migration.name} --wave {leg.wave.name}"
+
+    def refuse(why: str, fix: str) -> WaveStateError:
+        return WaveStateError(leg.migration.name, leg.wave.name, verb.value, why, fix)
+
+    if state is WaveState.COMPLETED:
+        raise refuse("it is completed, and its links are gone", "move it again by a migration of another name")
+    if verb is WaveVerb.START:
+        if state is not WaveState.PLANNED:
+            raise refuse(f"it is {state.value} already", "look at it: `anabranch migrate status`")
+        return WavePart(leg, Part.ALL, start_steps(leg))
+    if state is WaveState.PLANNED:
+        raise refuse("it is not started", f"start it: `{command.format('start')}`")
+    part = stands.part
+    match verb:
+        case WaveVerb.VERIFY:
+            return WavePart(leg, Part.ALL, verify_steps(leg))
+        case WaveVerb.SWITCH if leg.leads_back:
+            raise refuse(f"its applications are on {leg.here} already", f"go back by: `{command.format('reverse')}`")
+        case WaveVerb.REVERSE if not leg.leads_back:
+            raise refuse(f"its applications are on {leg.here}", f"switch it: `{command.format('switch')}`")
+        case WaveVerb.SWITCH | WaveVerb.REVERSE:
+            return WavePart(leg, part, switch_steps(leg, part))
+    if stands.switched:
+        raise refuse(f"its {stands.switched[0].value} are switched, and its {part.value} are not", "switch those, too")
+    if verb is WaveVerb.COMPLETE:
+        if not leg.leads_back:
+            raise refuse(f"its applications are on {leg.here}", f"give it up: `{command.format('cancel')}`")
+        return WavePart(leg, Part.ALL, complete_steps(leg))
+    if leg.leads_back:
+        raise refuse(f"its applications are on {leg.here}", f"go back first: `{command.format('reverse')}`")
+    return WavePart(leg, Part.ALL, cancel_steps(leg, purge=purge))

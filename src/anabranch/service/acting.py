@@ -121,7 +121,7 @@ class Acting:
     async def plan(self, verb: Verb[Any, Any], request: Any, caller: Caller) -> ShownPlan:
         """Plan and keep what is shown; raises what planning raises."""
         planned = await verb.plan(self._reach, request)
-        fields = request.model_dump(mode="json", exclude_unset=True)
+        fields = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document = await asyncio.to_thread(plain, planned)  # it may name ten thousand clients
         account = caller.account.name
         return await self._stored.ask(
@@ -182,7 +182,12 @@ class Acting:
         """How it ended; raises nothing."""
         try:
             self._told(work)
-            reach = replace(self._reach, account=caller.account.name, tell=partial(self._came, work.id))
+            reach = replace(
+                self._reach,
+                account=caller.account.name,
+                planned_by=shown.account,
+                tell=partial(self._came, work.id),
+            )
             await reach.tell({"stage": "planning again"})
             planned = await verb.plan(reach, request)
             if planned.hash != shown.hash:

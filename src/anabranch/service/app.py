@@ -34,6 +34,7 @@ from anabranch.service.rest import (
     health,
     links,
     metrics,
+    migrations,
     mirrormaker,
     plans,
     positions,
@@ -46,7 +47,7 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, plans, accounts, events, metrics),
+    *(routes, clients, switches, migrations, plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (

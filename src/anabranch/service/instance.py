@@ -21,7 +21,10 @@ from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import OperationLostError
 from anabranch.service.hub import ENDING, Hub
 from anabranch.service.identity import Identity
+from anabranch.service.launching import Launching
 from anabranch.service.limits import RateLimit
+from anabranch.service.migrating import Migrating
+from anabranch.service.migration_desk import ServiceMigrationDesk
 from anabranch.service.oidc import Oidc
 from anabranch.service.problems import problem_of
 from anabranch.service.processes import Processes
@@ -72,7 +75,13 @@ class Instance:
         self.registry = Registry(stored, self.routing, self.watching, name)
         self.switching = Switching(stored, self.routing, self.registry, self.watching, name, self._switched)
         self.desk = ServiceDesk(stored, self.routing, self.registry, self.switching, self.clusters)
-        self.reach = Reach(self.clusters, settings.jobs, settings.roots, self.processes.launched, self.desk)
+        launching = Launching(self.clusters, settings.jobs, self.processes)
+        migration_desk = ServiceMigrationDesk(launching, settings.hooks)
+        self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
+        self.reach = Reach(
+            *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
+            *(self.desk, launching, self.migrating),
+        )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
         self.acting = Acting(stored, self.reach, self.hub, name)
@@ -101,12 +110,14 @@ class Instance:
             self.routing.watch(),
             self.registry.keep(),
             self.switching.watch(self.switch_steps.go_on),
+            self.migrating.watch(),
         )
         tasks = [asyncio.create_task(one) for one in every]
         try:
             yield
         finally:
             await self.switch_steps.end()
+            await self.migrating.end()
             await self.acting.end()
             for task in tasks:
                 task.cancel()

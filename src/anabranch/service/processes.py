@@ -64,6 +64,18 @@ class Processes:
         """The jobs of a link, the newest first; raises StoreError."""
         return await self._stored.ask(lambda: self._stored.runs.of_link(link))
 
+    async def begun(self, kind: RunKind, target: str, link: str, since_ms: int) -> Run | None:
+        """The newest job of a link that was started since then; raises StoreError."""
+        runs = await self.of_link(link)
+        return next(
+            (run for run in runs if (run.kind, run.target) == (kind, target) and run.began_at >= since_ms), None
+        )
+
+    async def running(self, kind: RunKind, target: str, link: str) -> bool:
+        """Whether a job of a link runs that was started here, as far as this machine can tell; raises StoreError."""
+        run = await self.begun(kind, target, link, 0)
+        return run is not None and run.ended_at is None and (run.host != self._host or is_alive(run.pid, run.created))
+
     async def _look(self, run: Run) -> None:
         child = self._children.get(run.pid)
         code = None if child is None else child.code

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.operations.jobs.startedjob import StartedJob
-from anabranch.operations.jobs.submission import Submission
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import PathNotOpenError
+from anabranch.service.job_settings import JobSettings
+from anabranch.service.launching import Launching
+from anabranch.service.migrating import Migrating
 from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.telling import Tell, nobody
 from anabranch.storage.opening import open_files
@@ -23,34 +25,12 @@ Launched = Callable[[RunKind, str, str, str, StartedJob], Awaitable[Run]]
 
 
 @dataclass(frozen=True, slots=True)
-class JobSettings:
-    """How the service starts Spark jobs: never by a request, for Spark's settings can run anything.
-
-    ``master`` runs links, ``reader_master`` comparisons; ``directory`` gets their specifications and logs.
-    """
-
-    master: str
-    reader_master: str
-    directory: Path
-    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    @property
-    def maps(self) -> Path:
-        """The directory of the maps that `offsets.rebuild` made."""
-        return self.directory / "maps"
-
-    @property
-    def submission(self) -> Submission:
-        """How the job of a link is submitted."""
-        return Submission(self.master, self.settings, None, (), False)
-
-
-@dataclass(frozen=True, slots=True)
 class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
-    ``routes`` is where route tables are published.  ``launched`` keeps each job that was started, for whom; ``tell``
-    keeps how far the operation came.  ``ending`` is set as the service ends.
+    ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations.  ``launched``
+    keeps each job that was started, for whom; ``tell`` keeps how far the operation came.  ``account`` is who applies a
+    plan that ``planned_by`` has made.  ``ending`` is set as the service ends.
     """
 
     clusters: ClusterPool
@@ -58,7 +38,10 @@ class Reach:
     roots: tuple[str, ...]
     launched: Launched
     routes: ServiceDesk
+    launching: Launching
+    migrating: Migrating
     account: str = ""
+    planned_by: str = ""
     tell: Tell = nobody
     ending: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretRef
-from anabranch.service.reach import JobSettings
+from anabranch.service.job_settings import JobSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class OidcSettings:
 class ServeSettings:
     """``public_url`` is how browsers reach it, where that is not as it listens; ``roots`` as ``Reach`` has them.
 
-    ``proxies`` are addresses or networks of proxies whose word for who asks is taken.
+    ``proxies`` are addresses or networks of proxies whose word for who asks is taken.  ``hooks`` are commands of the
+    operator's by name, which migrations may have run.
     """
 
     host: str
@@ -46,3 +47,4 @@ class ServeSettings:
     public_url: str | None = None
     oidc: OidcSettings | None = None
     proxies: tuple[str, ...] = ()
+    hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

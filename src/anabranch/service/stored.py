@@ -14,6 +14,7 @@ from anabranch.store.leases import InstanceLeases
 from anabranch.store.routes import RouteVersions
 from anabranch.store.runs import StartedRuns
 from anabranch.store.switches import Switches
+from anabranch.store.waves import StoredMigrations
 from anabranch.store.works import Works
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class Stored:
         self.versions = RouteVersions(database)
         self.clients = RouteClients(database)
         self.switches = Switches(database)
+        self.migrations = StoredMigrations(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

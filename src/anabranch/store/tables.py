@@ -189,10 +189,11 @@ MIGRATIONS = Table(
     Column("revision", Integer, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("author", String(200), nullable=False),
-    Column("held", String(1000), nullable=False),
+    Column("holds", JSON, nullable=False),
+    Column("throttle", JSON, nullable=False),
     Column("document", JSON, nullable=False),
 )
-"""Migrations; ``document`` is the mapping of the file."""
+"""Migrations; ``document`` is the mapping of the file, ``holds`` is by wave."""
 
 MIGRATION_RUNS = Table(
     "migration_runs",
@@ -207,6 +208,7 @@ MIGRATION_RUNS = Table(
     Column("author", String(200), nullable=False),
     Column("cancelled", String(1000), nullable=False),
     Column("journal", JSON, nullable=False),
+    Column("waits", String(1000), nullable=False, server_default=""),
     Index(None, "migration"),
 )
 """What is done for waves; ``open`` names the wave while it has still to end, and is nothing for all others."""

@@ -9,10 +9,10 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -22,19 +22,27 @@ from anabranch.store.tables import MIGRATION_RUNS, MIGRATIONS
 
 @dataclass(frozen=True, slots=True)
 class StoredMigration:
-    """A migration as it is kept: ``document`` is the mapping of its file, ``held`` why its switches wait, or empty."""
+    """A migration as it is kept: ``document`` is the mapping of its file.
+
+    ``holds`` says why the switches of a wave wait, by its name, and of all at the empty one; ``throttle`` is how its
+    copying is slowed down, empty where nobody has looked.
+    """
 
     name: str
     revision: int
     created: int
     author: str
-    held: str
     document: Mapping[str, Any]
+    holds: Mapping[str, str] = field(default_factory=dict)
+    throttle: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as it is kept: ``journal`` as values, ``cancelled`` why a person wants it given up, or empty."""
+    """A run as it is kept: ``journal`` as values, ``cancelled`` why a person wants it given up, or empty.
+
+    ``waits`` is what it waited for when it was last told, which is no part of its journal.
+    """
 
     id: str
     migration: str
@@ -46,6 +54,7 @@ class StoredRun:
     author: str
     cancelled: str
     journal: Mapping[str, Any]
+    waits: str = ""
 
 
 @dataclass(eq=False)
@@ -120,7 +129,7 @@ class StoredMigrations:
 
     def add(self, name: str, document: Mapping[str, Any], author: str, now_ms: int) -> StoredMigration:
         """Keep a new one; raises MigrationExistsError."""
-        made = StoredMigration(name, 1, now_ms, author, "", document)
+        made = StoredMigration(name, 1, now_ms, author, document)
         try:
             with self._database.begin() as connection:
                 connection.execute(insert(MIGRATIONS).values(**_values(made)))
@@ -128,16 +137,32 @@ class StoredMigrations:
             raise MigrationExistsError(name) from error
         return made
 
-    def change(self, name: str, revision: int, document: Mapping[str, Any], held: str) -> None:
-        """Write another file, or hold it, over that revision (S12); raises MigrationChangedError."""
+    def change(self, changed: StoredMigration) -> None:
+        """Write its file and holds over its revision (S12); raises MigrationChangedError."""
         with self._database.begin() as connection:
             written = connection.execute(
                 update(MIGRATIONS)
-                .where(MIGRATIONS.c.name == name, MIGRATIONS.c.revision == revision)
-                .values(revision=revision + 1, document=document, held=held)
+                .where(MIGRATIONS.c.name == changed.name, MIGRATIONS.c.revision == changed.revision)
+                .values(revision=changed.revision + 1, document=changed.document, holds=changed.holds)
             )
             if written.rowcount != 1:
+                raise MigrationChangedError(changed.name)
+
+    def slow_down(self, name: str, throttle: Mapping[str, Any]) -> None:
+        """Keep how its copying is slowed down, which is no part of its revision."""
+        with self._database.begin() as connection:
+            connection.execute(update(MIGRATIONS).where(MIGRATIONS.c.name == name).values(throttle=throttle))
+
+    def remove(self, name: str, revision: int) -> None:
+        """Forget one of which nothing is under way, with its runs; raises MigrationChangedError."""
+        with self._database.begin() as connection:
+            chosen = MIGRATIONS.c.name == name, MIGRATIONS.c.revision == revision
+            under_way = MIGRATION_RUNS.c.migration == name, MIGRATION_RUNS.c.open.is_not(None)
+            if connection.execute(select(MIGRATION_RUNS.c.id).where(*under_way)).first() is not None:
                 raise MigrationChangedError(name)
+            if connection.execute(delete(MIGRATIONS).where(*chosen)).rowcount != 1:
+                raise MigrationChangedError(name)
+            connection.execute(delete(MIGRATION_RUNS).where(MIGRATION_RUNS.c.migration == name))
 
     def get(self, name: str) -> StoredMigration:
         """A migration; raises NoMigrationError."""
@@ -171,13 +196,18 @@ class StoredMigrations:
 
     def keep(self, run: str, revision: int, state: str, journal: Mapping[str, Any], *, is_open: bool) -> None:
         """Write a journal over the one of that revision; raises RunTakenError (S14)."""
-        values: dict[str, Any] = {"revision": revision + 1, "state": state, "journal": journal}
+        values: dict[str, Any] = {"revision": revision + 1, "state": state, "journal": journal, "waits": ""}
         if not is_open:
             values["open"] = None
         chosen = MIGRATION_RUNS.c.id == run, MIGRATION_RUNS.c.revision == revision, MIGRATION_RUNS.c.open.is_not(None)
         with self._database.begin() as connection:
             if connection.execute(update(MIGRATION_RUNS).where(*chosen).values(**values)).rowcount != 1:
                 raise RunTakenError(run)
+
+    def tell(self, run: str, waits: str) -> None:
+        """Keep what a run waits for now."""
+        with self._database.begin() as connection:
+            connection.execute(update(MIGRATION_RUNS).where(MIGRATION_RUNS.c.id == run).values(waits=waits[:1000]))
 
     def give_up(self, run: str, why: str) -> None:
         """Have whoever goes on with a run know that a person wants it given up; one that has ended stays as it is."""
@@ -192,6 +222,13 @@ class StoredMigrations:
         if row is None:
             raise NoRunError(run)
         return _run(row)
+
+    def run_of(self, migration: str, run: str) -> StoredRun:
+        """A run of a migration; raises NoRunError."""
+        found = self.run(run)
+        if found.migration != migration:
+            raise NoRunError(run)
+        return found
 
     def open_runs(self) -> Sequence[StoredRun]:
         """Those that have not ended, the oldest first."""

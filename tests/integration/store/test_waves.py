@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -39,13 +40,15 @@ def test_a_migration_is_kept_and_changed_by_one_at_a_time(database: Database) ->
     assert store.get("move") == first
     with pytest.raises(MigrationExistsError):
         store.add("move", FILE, "jo", NOW)
-    store.change("move", 1, {**FILE, "target": "newer"}, "")
+    store.change(replace(first, document={**FILE, "target": "newer"}))
     with pytest.raises(MigrationChangedError):
-        store.change("move", 1, FILE, "wait")
+        store.change(replace(first, holds={"": "wait"}))
     now = store.get("move")
-    assert (now.revision, now.document["target"], now.held, now.author) == (2, "newer", "", "mei")
-    store.change("move", 2, now.document, "not before Monday")
-    assert store.get("move").held == "not before Monday"
+    assert (now.revision, now.document["target"], now.holds, now.author) == (2, "newer", {}, "mei")
+    store.change(replace(now, holds={"orders": "not before Monday"}))
+    store.slow_down("move", {"rate": 5})
+    now = store.get("move")
+    assert (now.revision, now.holds, now.throttle) == (3, {"orders": "not before Monday"}, {"rate": 5})
     store.add("another", FILE, "jo", NOW)
     assert [one.name for one in store.all()] == ["another", "move"]
 
@@ -102,3 +105,29 @@ def test_a_run_is_given_up_by_a_word_that_its_engine_finds(database: Database) -
     store.keep(made(1).id, 1, "taken back", {}, is_open=False)
     store.give_up(made(1).id, "again")
     assert store.run(made(1).id).cancelled == "not tonight"
+
+
+def test_what_a_run_waits_for_is_told_until_it_has_come_further(database: Database) -> None:
+    """It is no part of the journal: to tell it is to be in nobody's way."""
+    store = StoredMigrations(database)
+    store.begin(made(1))
+    store.tell(made(1).id, "group shop is stable" + "!" * 2000)
+    found = store.run(made(1).id)
+    assert (found.revision, found.waits[:20], len(found.waits)) == (1, "group shop is stable", 1000)
+    store.keep(found.id, 1, "going on", {"at": 2}, is_open=True)
+    assert store.run(found.id).waits == ""
+
+
+def test_a_migration_is_forgotten_once_nothing_of_it_is_under_way(database: Database) -> None:
+    """With its runs, by whoever has read it last."""
+    store = StoredMigrations(database)
+    store.add("move", FILE, "mei", NOW)
+    store.begin(made(1))
+    with pytest.raises(MigrationChangedError):
+        store.remove("move", 1)
+    store.keep(made(1).id, 1, "done", {"at": 2}, is_open=False)
+    with pytest.raises(MigrationChangedError):
+        store.remove("move", 7)
+    assert len(store.runs_of("move")) == 1
+    store.remove("move", 1)
+    assert (store.all(), store.runs_of("move")) == ([], [])

@@ -31,9 +31,9 @@ MOVE = Migration("move", "old", "new", (WAVE,))
 SWITCH = switch_steps(Leg(MOVE, WAVE), Part.ALL)
 
 
-def fresh(steps: tuple[MigrationStep, ...] = SWITCH, deadline_ms: int | None = 1_000) -> WaveRun:
+def fresh(steps: tuple[MigrationStep, ...] = SWITCH, longest_ms: int | None = 1_000) -> WaveRun:
     """A run that has not begun."""
-    return WaveRun("r", "move", "orders", "switch", steps, 0, deadline_ms)
+    return WaveRun("r", "move", "orders", "switch", steps, 0, longest_ms)
 
 
 class Killed(RuleBasedStateMachine):
@@ -91,7 +91,7 @@ class Killed(RuleBasedStateMachine):
 
     @rule(passed_ms=st.integers(1, 400))
     def wait(self, passed_ms: int) -> None:
-        """Time goes by, past the deadline one day."""
+        """Time goes by: a pause is too long one day."""
         self.now += passed_ms
 
     @invariant()
@@ -149,5 +149,5 @@ def test_before_anything_was_begun_a_run_is_cancelled_at_once() -> None:
     back = turned(one, 8, "no")
     assert (back.state, back.at, decide(back, 0)) == (WaveRunState.TURNED, 0, (NextMove.PUT_BACK, "no"))
     assert put_back(back, 9).state is WaveRunState.CANCELLED
-    assert decide(replace(fresh(), deadline_ms=None), 10**15)[0] is NextMove.DO
+    assert decide(replace(fresh(), longest_ms=None), 10**15)[0] is NextMove.DO
     assert runs.key_of(StepKind.PIN, "orders") == "pin ends: orders"

@@ -114,7 +114,6 @@ def test_the_order_of_a_switch_is_that_of_the_documents() -> None:
         "create link",
         "run link",
         "catch up",
-        "verify",
     ]
 
 

@@ -971,6 +971,236 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/migrations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Migrations
+         * @description The migrations, by name, with where their waves stand.
+         */
+        get: operations["migrations_api_v1_migrations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/cancel/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a wave stay on the source: its links go */
+        post: operations["plan_migrations_cancel_api_v1_migrations_cancel_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/complete/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a wave stay on the target: its links and its way back go */
+        post: operations["plan_migrations_complete_api_v1_migrations_complete_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/give-up/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take back what is under way for a wave, before its point of no return */
+        post: operations["plan_migrations_give_up_api_v1_migrations_give_up_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/hold/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have switches of a migration, or of a wave, wait */
+        post: operations["plan_migrations_hold_api_v1_migrations_hold_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/release/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have switches of a migration, or of a wave, wait no more */
+        post: operations["plan_migrations_release_api_v1_migrations_release_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/reverse/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lead a wave's applications back to the source, exactly */
+        post: operations["plan_migrations_reverse_api_v1_migrations_reverse_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/set/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change a migration's file, but for what its waves under way consist of */
+        post: operations["plan_migrations_set_api_v1_migrations_set_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/start/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin to copy waves of a migration, where nothing forbids it */
+        post: operations["plan_migrations_start_api_v1_migrations_start_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/switch/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Switch a wave's applications to the target */
+        post: operations["plan_migrations_switch_api_v1_migrations_switch_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/verify/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Compare what a wave's link has copied, record by record */
+        post: operations["plan_migrations_verify_api_v1_migrations_verify_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Migration
+         * @description One migration: its file, its waves, and each run with its steps.
+         */
+        get: operations["migration_api_v1_migrations__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/{name}/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Run
+         * @description One run of a wave, with its steps.
+         */
+        get: operations["run_api_v1_migrations__name__runs__run_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mirrormaker/publish/plan": {
         parameters: {
             query?: never;
@@ -1818,6 +2048,21 @@ export interface components {
             /** Topics */
             topics: string[];
         };
+        /**
+         * CancelRequest
+         * @description A wave that stays on the source; ``purge`` deletes the topics that the migration made on the target.
+         */
+        CancelRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Purge
+             * @default false
+             */
+            purge: boolean;
+            /** Wave */
+            wave: string;
+        };
         /** @enum {string} */
         Cause: "the source no longer has records that were not copied" | "the source lost records that were copied" | "the source topic was deleted and made again" | "the target topic was deleted and made again" | "the target topic was deleted" | "it is no longer known exactly how far the lane was copied" | "the lane was copied, and who wrote it is forgotten" | "the lane's batches in the target log do not follow each other" | "what the lane's batches past gaps are copies of is forgotten" | "the lane stopped at records that cannot be copied";
         ChangeLinkPlan: {
@@ -1850,6 +2095,9 @@ export interface components {
              * @default null
              */
             role: ("client" | "viewer" | "operator" | "approver" | "admin") | null;
+        };
+        ChangedMigration: {
+            migration: string;
         };
         /** @enum {string} */
         CheckpointFormat: "spark" | "flink";
@@ -2071,6 +2319,33 @@ export interface components {
             timeout_ms: number;
             transactional_id: string;
         };
+        /**
+         * CopyShape
+         * @description How topics are copied, as in a link file.
+         */
+        CopyShape: {
+            configs?: components["schemas"]["ConfigsShape"];
+            /**
+             * Mode
+             * @description auto keeps offsets where that is safe.
+             * @default auto
+             * @enum {string}
+             */
+            mode: "auto" | "mapped";
+            naming?: components["schemas"]["NamingShape"];
+            /**
+             * Replication Factor
+             * @description Of target topics; default the target brokers'.
+             * @default null
+             */
+            replication_factor: number | null;
+            /**
+             * Start
+             * @description earliest, latest, a time with its zone, or milliseconds since 1970.
+             * @default earliest
+             */
+            start: string | number | components["schemas"]["StartOffsetsShape"];
+        };
         /** @enum {string} */
         Coverage: "covered" | "before" | "gone" | "unknown" | "not in link";
         CreateLinkPlan: {
@@ -2179,6 +2454,14 @@ export interface components {
             repeated: number | null;
             why: string;
         };
+        Estimate: {
+            assumed: boolean;
+            is_endless: boolean;
+            rate: number;
+            seconds: number | null;
+            size: number;
+            written: number;
+        };
         /** @enum {string} */
         Evidence: "map" | "content" | "none";
         ExplainedAnswer: {
@@ -2194,6 +2477,13 @@ export interface components {
         };
         /** @enum {string} */
         FileEffect: "change" | "add" | "remove";
+        /**
+         * FileRequest
+         * @description A migration, with the fields of a migration file, which names no other file.
+         */
+        FileRequest: {
+            migration: components["schemas"]["MigrationShape"];
+        };
         /**
          * FilterShape
          * @description Which topics are copied; another kind than regex has options of its own.
@@ -2286,6 +2576,26 @@ export interface components {
              * @default null
              */
             target_alias: string | null;
+        };
+        GiveUpPlan: {
+            hash: string;
+            migration: string;
+            run: string;
+            steps: string[];
+            verb: components["schemas"]["WaveVerb"];
+            wave: string;
+        };
+        /**
+         * GiveUpRequest
+         * @description What is under way for a wave, and why it is given up.
+         */
+        GiveUpRequest: {
+            /** Migration */
+            migration: string;
+            /** Reason */
+            reason: string;
+            /** Wave */
+            wave: string;
         };
         /**
          * GivenUp
@@ -2488,6 +2798,49 @@ export interface components {
         History: {
             samples: components["schemas"]["Sample"][];
         };
+        HoldPlan: {
+            after: {
+                [key: string]: string;
+            };
+            before: {
+                [key: string]: string;
+            };
+            hash: string;
+            migration: string;
+        };
+        /**
+         * HoldRequest
+         * @description A migration, or a wave of it, whose switches wait, and why.
+         */
+        HoldRequest: {
+            /** Migration */
+            migration: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Wave
+             * @default null
+             */
+            wave: string | null;
+        };
+        /**
+         * HooksShape
+         * @description Commands of your own, by the names that the service's file has for them (hooks).
+         */
+        HooksShape: {
+            /**
+             * Fence
+             * @description Stops the producers of the wave; exit code 0 says that it has.
+             * @default
+             */
+            fence: string;
+            /**
+             * Release
+             * @description Lets applications go on, on the target or back on the source.
+             * @default
+             */
+            release: string;
+        };
         Hop: {
             code: string;
             considered: components["schemas"]["Considered"][];
@@ -2522,6 +2875,34 @@ export interface components {
             id: string;
             name: string;
             token: string;
+        };
+        /**
+         * JobShape
+         * @description A stream job whose stored positions are rewritten as its wave is switched.
+         */
+        JobShape: {
+            /**
+             * Checkpoint
+             * @description Where its checkpoint or savepoint is: a path, or s3://, hdfs:// ...
+             */
+            checkpoint: string;
+            /**
+             * Kind
+             * @description Whose checkpoint it has.
+             * @enum {string}
+             */
+            kind: "spark" | "flink";
+            /**
+             * Moved
+             * @description Where the rewritten one is put; default, for Spark, in its place.
+             * @default
+             */
+            moved: string;
+            /**
+             * Name
+             * @description Names the job.
+             */
+            name: string;
         };
         JudgedPosition: {
             committed: number;
@@ -2669,6 +3050,36 @@ export interface components {
          * @enum {string}
          */
         Levels: "both" | "committed";
+        /**
+         * LimitsShape
+         * @description What the migration may cost.
+         */
+        LimitsShape: {
+            /**
+             * Longest Pause
+             * @description A switch that would hold applications up for longer is given up.
+             * @default 30s
+             */
+            longest_pause: string;
+            /**
+             * Most Lag
+             * @description Records that a lane may lack as a switch begins.
+             * @default 10000
+             */
+            most_lag: number;
+            /**
+             * Quiet
+             * @description For how long nobody has written when that is taken for proved.
+             * @default 2s
+             */
+            quiet: string;
+            /**
+             * Source Rate
+             * @description Bytes a second that all its links together read, such as 50MB/s.
+             * @default null
+             */
+            source_rate: number | string | null;
+        };
         LinkAnswer: {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["LinkPlan"] | null;
@@ -2901,6 +3312,101 @@ export interface components {
             host: string;
             id: string;
         };
+        MigrationAnswer: {
+            document: {
+                [key: string]: unknown;
+            };
+            migration: components["schemas"]["MigrationSummary"];
+            runs: components["schemas"]["WaveRunAnswer"][];
+        };
+        MigrationPlan: {
+            hash: string;
+            name: string;
+            reasons: components["schemas"]["Reason"][];
+            source: string;
+            source_id: string;
+            target: string;
+            target_id: string;
+            waves: components["schemas"]["WavePlan"][];
+        };
+        /**
+         * MigrationShape
+         * @description Applications that are moved from one cluster to another, in waves.
+         */
+        MigrationShape: {
+            /**
+             * Approvers
+             * @description Accounts, of which one who did not ask for it approves each switch.
+             */
+            approvers?: string[];
+            copy?: components["schemas"]["CopyShape"];
+            limits?: components["schemas"]["LimitsShape"];
+            /**
+             * Name
+             * @description Names the migration, and the links that it makes.
+             */
+            name: string;
+            /**
+             * Source
+             * @description Context of the cluster that is left.
+             */
+            source: string;
+            /**
+             * Source Id
+             * @description Cluster id that source must lead to; default whichever.
+             * @default
+             */
+            source_id: string;
+            /**
+             * Stragglers
+             * @description What is done when a client does not pause in time.
+             * @default cancel
+             * @enum {string}
+             */
+            stragglers: "cancel" | "leave";
+            /**
+             * Target
+             * @description Context of the cluster that is moved to.
+             */
+            target: string;
+            /**
+             * Target Id
+             * @description Cluster id that target must lead to; default whichever.
+             * @default
+             */
+            target_id: string;
+            /**
+             * Version
+             * @description Version of this file's format.
+             * @default 1
+             * @constant
+             */
+            version: 1;
+            /**
+             * Waves
+             * @description Waves, in the order in which they are switched.
+             */
+            waves: components["schemas"]["WaveShape"][];
+        };
+        MigrationStep: {
+            kind: components["schemas"]["StepKind"];
+            subject: string;
+            text: string;
+        };
+        MigrationSummary: {
+            approvers: string[];
+            author: string;
+            created_ms: number;
+            held: string;
+            name: string;
+            revision: number;
+            source: string;
+            target: string;
+            throttle: {
+                [key: string]: unknown;
+            };
+            waves: components["schemas"]["WaveAnswer"][];
+        };
         MirrorCheckpoint: {
             downstream: number;
             group: string;
@@ -3039,6 +3545,12 @@ export interface components {
             };
             watermark_ms: number | null;
             written_at_ms: number;
+        };
+        /** @enum {string} */
+        Part: "all" | "consumers" | "producers";
+        PartPlan: {
+            part: components["schemas"]["Part"];
+            steps: components["schemas"]["MigrationStep"][];
         };
         PasswordLogin: {
             mechanism: components["schemas"]["SaslMechanism"];
@@ -3394,6 +3906,19 @@ export interface components {
             report_ms: number;
             route: components["schemas"]["RouteAnswer"];
             version: number;
+        };
+        /**
+         * ReleaseRequest
+         * @description A migration, or a wave of it, whose switches need not wait any more.
+         */
+        ReleaseRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Wave
+             * @default null
+             */
+            wave: string | null;
         };
         ResumeOffsets: {
             offsets: {
@@ -3878,6 +4403,24 @@ export interface components {
              */
             tls: components["schemas"]["TlsShape"] | null;
         };
+        SeenStep: {
+            forbidden: boolean;
+            kind: components["schemas"]["StepKind"];
+            subject: string;
+            text: string;
+            waits: boolean;
+            what: string;
+        };
+        SetPlan: {
+            after: {
+                [key: string]: unknown;
+            };
+            before: {
+                [key: string]: unknown;
+            };
+            hash: string;
+            migration: string;
+        };
         /**
          * SetRequest
          * @description What becomes of a link's filter, rate limit and continuous sync of groups; what is None stays.
@@ -3948,6 +4491,10 @@ export interface components {
                 };
             };
         };
+        StartReport: {
+            migration: string;
+            runs: components["schemas"]["WaveRunReport"][];
+        };
         /**
          * StartRequest
          * @description A comparison; the fields are those of ``verify start``.
@@ -3982,6 +4529,30 @@ export interface components {
             /** Target */
             target: string;
         };
+        /**
+         * StartWavesRequest
+         * @description A migration whose waves are started: these, or all that are not.
+         */
+        StartWavesRequest: {
+            migration: components["schemas"]["MigrationShape"];
+            /**
+             * Waves
+             * @default []
+             */
+            waves: string[];
+        };
+        StepAnswer: {
+            ended_ms: number | null;
+            kind: string;
+            result: {
+                [key: string]: unknown;
+            };
+            state: string;
+            subject: string;
+            text: string;
+        };
+        /** @enum {string} */
+        StepKind: "look" | "create link" | "run link" | "catch up" | "verify" | "preflight" | "fence producers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
@@ -4431,6 +5002,149 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        WaveAnswer: {
+            at: string;
+            fences: string[];
+            groups: string[];
+            held: string;
+            jobs: string[];
+            leg: number;
+            link: string;
+            name: string;
+            order: string;
+            part: string;
+            run: components["schemas"]["WaveRunSummary"] | null;
+            state: string;
+            switched: string[];
+            topics: string[];
+        };
+        /** @enum {string} */
+        WaveOrder: "together" | "consumers first" | "producers first";
+        WavePlan: {
+            estimate: components["schemas"]["Estimate"];
+            groups: string[];
+            name: string;
+            order: components["schemas"]["WaveOrder"];
+            reasons: components["schemas"]["Reason"][];
+            start: components["schemas"]["MigrationStep"][];
+            switches: components["schemas"]["PartPlan"][];
+            topics: components["schemas"]["TopicPlan"][];
+        };
+        /**
+         * WaveRequest
+         * @description A wave of a migration.
+         */
+        WaveRequest: {
+            /** Migration */
+            migration: string;
+            /** Wave */
+            wave: string;
+        };
+        WaveRunAnswer: {
+            run: components["schemas"]["WaveRunSummary"];
+            steps: components["schemas"]["StepAnswer"][];
+        };
+        WaveRunPlan: {
+            hash: string;
+            leg: number;
+            migration: string;
+            part: components["schemas"]["Part"];
+            reasons: components["schemas"]["Reason"][];
+            source: string;
+            steps: components["schemas"]["SeenStep"][];
+            target: string;
+            verb: components["schemas"]["WaveVerb"];
+            wave: string;
+        };
+        WaveRunReport: {
+            migration: string;
+            pause_ms: number | null;
+            run: string;
+            state: string;
+            verb: components["schemas"]["WaveVerb"];
+            wave: string;
+        };
+        WaveRunSummary: {
+            at: number;
+            author: string;
+            began_ms: number;
+            cancelled: string;
+            has_passed: boolean;
+            id: string;
+            is_open: boolean;
+            leg: number;
+            link: string;
+            longest_ms: number | null;
+            no_return: number | null;
+            over_ms: number | null;
+            part: string;
+            paused_since_ms: number | null;
+            paused_until_ms: number | null;
+            source: string;
+            state: string;
+            steps: number;
+            target: string;
+            waits: string;
+            wave: string;
+            what: components["schemas"]["WaveVerb"];
+            why: string;
+        };
+        /**
+         * WaveShape
+         * @description Applications that are switched in one go; what is shared by two of them belongs to one wave.
+         */
+        WaveShape: {
+            /**
+             * Clients
+             * @description Client ids that are known to belong to it.
+             */
+            clients?: string[];
+            /**
+             * Codes
+             * @description Cluster codes that its applications name.
+             */
+            codes?: string[];
+            /**
+             * Fences
+             * @description What keeps producers from writing, one after the other: routes (applications of the SDK pause), acl (the source denies it), hook (a command of yours), observe (it is waited until nobody writes).
+             */
+            fences?: ("routes" | "acl" | "hook" | "observe")[];
+            /**
+             * Groups
+             * @description Consumer groups, by whole names.
+             */
+            groups?: string[];
+            hooks?: components["schemas"]["HooksShape"];
+            /**
+             * Jobs
+             * @description Stream jobs with checkpoints.
+             */
+            jobs?: components["schemas"]["JobShape"][];
+            /**
+             * Name
+             * @description Names the wave.
+             */
+            name: string;
+            /**
+             * Order
+             * @description Who is switched first.
+             * @default together
+             * @enum {string}
+             */
+            order: "together" | "consumers first" | "producers first";
+            /**
+             * Principals
+             * @description Whom fence acl denies writing, such as User:shop; default everybody.
+             */
+            principals?: string[];
+            /**
+             * Topics
+             * @description Topics, by whole names.
+             */
+            topics: string[];
+        };
+        /** @enum {string} */
+        WaveVerb: "start" | "verify" | "switch" | "reverse" | "complete" | "cancel";
         Way: {
             conditions: components["schemas"]["Condition"][];
             effect: components["schemas"]["Effect"];
@@ -5954,7 +6668,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: cluster, operation, process, routes, switch, audit */
+            /** @description Events: cluster, operation, process, routes, switch, migration, audit */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6711,6 +7425,545 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    migrations_api_v1_migrations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MigrationSummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_cancel_api_v1_migrations_cancel_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_complete_api_v1_migrations_complete_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaveRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_give_up_api_v1_migrations_give_up_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GiveUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_hold_api_v1_migrations_hold_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HoldRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_release_api_v1_migrations_release_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_reverse_api_v1_migrations_reverse_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaveRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_set_api_v1_migrations_set_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_start_api_v1_migrations_start_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartWavesRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_switch_api_v1_migrations_switch_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaveRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_verify_api_v1_migrations_verify_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaveRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    migration_api_v1_migrations__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MigrationAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_api_v1_migrations__name__runs__run_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaveRunAnswer"];
                 };
             };
             /** @description Why not */

@@ -73,8 +73,10 @@ async def carry_out(
     tell: Told,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> WaveRun:
-    """Go on with a run until it has ended; raises what reading and writing its journal raises."""
-    told = ""
+    """Go on with a run until it has ended; raises what reading and writing its journal raises.
+
+    ``tell`` hears what is waited for at each look, also where that is what it was.
+    """
     while True:
         kept = await journals.read(run)
         move, why = decide(kept.run, now_ms(), kept.cancelled)
@@ -85,9 +87,7 @@ async def carry_out(
             continue
         waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps, now_ms)
         if waits:
-            if waits != told:
-                await tell(kept.run, waits)
-            told = waits
+            await tell(kept.run, waits)
             await sleep(PAUSE_S)
 
 

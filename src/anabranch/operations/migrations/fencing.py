@@ -73,12 +73,17 @@ async def already_denied(scene: Scene) -> Result:
     return {"denied": [[rule.resource_name, rule.principal] for rule in _denials(scene, rules) if rule in there]}
 
 
-async def deny(scene: Scene) -> Result:
-    """Deny writing; raises NobodyToDenyError, NoAuthorizerError, AclsRefusedError."""
+async def planned(scene: Scene) -> tuple[Acl, ...]:
+    """The rules of the fence; raises NobodyToDenyError, NoAuthorizerError."""
     found = _denials(scene, await describe_acls(scene.here))
     if not found:
         raise NobodyToDenyError(scene.wave.name, scene.here.name)
-    await create_acls(scene.here, found)
+    return found
+
+
+async def deny(scene: Scene) -> Result:
+    """Deny writing; raises NobodyToDenyError, NoAuthorizerError, AclsRefusedError."""
+    await create_acls(scene.here, await planned(scene))
     return None
 
 

@@ -73,7 +73,7 @@ async def _delete(target: Cluster, made: LinkSpec) -> None:
 async def forget_link(scene: Scene) -> Result:
     """Forget a link of this leg, or of one before it, which may be stored on either cluster."""
     for number in range(scene.leg.number + 1):
-        made = replace(scene.leg, number=number)
+        made = scene.leg.at(number)
         if made.link == scene.subject:
             await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
     return None

@@ -116,9 +116,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
-    found = check.check(migration)
-    if faults := errors(found):
-        raise InvalidMigrationError(migration.name, faults)
+    found = check_spec(migration)
     here, there = await asyncio.gather(take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0))
     estimates = {wave.name: _estimate(migration, wave, here) for wave in migration.waves}
     reasons = preflight(migration, here, there, estimates)
@@ -137,6 +135,14 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
         _hash(migration, here, there, waves),
         migration,
     )
+
+
+def check_spec(migration: Migration) -> tuple[Reason, ...]:
+    """What is worth a look in a migration as asked for; raises InvalidMigrationError where it contradicts itself."""
+    found = check.check(migration)
+    if faults := errors(found):
+        raise InvalidMigrationError(migration.name, faults)
+    return found
 
 
 def check_allowed(planned: MigrationPlan) -> None:

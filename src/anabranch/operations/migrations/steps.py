@@ -44,14 +44,15 @@ class ClusterSteps:
         does = _DO.get(step.kind)
         if does is None:
             raise UnknownStepError(step.kind.value)
-        return await does(self._scene(run, step))
+        return await does(self.scene(run, step))
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
         """Undo a step; most leave nothing behind."""
         if (undo := _UNDO.get(step.kind)) is not None:
-            await undo(self._scene(run, step))
+            await undo(self.scene(run, step))
 
-    def _scene(self, run: WaveRun, step: MigrationStep) -> Scene:
+    def scene(self, run: WaveRun, step: MigrationStep) -> Scene:
+        """What a step is done with."""
         wave = self.migration.wave(run.wave)
         assert wave is not None, f"{run.wave} is no wave of {self.migration.name}"
         leg = Leg(self.migration, wave, run.leg)

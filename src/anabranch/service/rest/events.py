@@ -26,7 +26,9 @@ KNOWN_S = 30.0
 @router.get(
     "/events",
     responses=answered(
-        str, description="Events: cluster, operation, process, routes, switch, audit", media="text/event-stream"
+        str,
+        description="Events: cluster, operation, process, routes, switch, migration, audit",
+        media="text/event-stream",
     ),
 )
 async def events(here: Here, request: Request, caller: AsViewer) -> Response:

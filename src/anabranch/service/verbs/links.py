@@ -15,17 +15,15 @@ from anabranch.model.accounts import Role
 from anabranch.model.decisions import AcceptPlan, AcceptReport
 from anabranch.model.reports import DeletePlan, DeleteReport, StopPlan, StopReport
 from anabranch.model.transactions import AbortPlan, AbortReport
-from anabranch.operations.jobs.outcome import not_begun
 from anabranch.operations.links import abort_transaction, accept, change, create, delete, run, stop
 from anabranch.operations.links.change import PAUSE, RESUME, ChangeLinkPlan, ChangeLinkReport, WantedChanges
 from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
-from anabranch.operations.links.run import BegunRun, RunPlan, RunReport
+from anabranch.operations.links.run import RunPlan, RunReport
 from anabranch.operations.links.show import show
 from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
 from anabranch.service.verbs import create_words
 from anabranch.service.words import command
-from anabranch.store.runs import RunKind
 
 Patterns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
 _PLACE = "create"
@@ -191,14 +189,7 @@ async def _run_plan(reach: Reach, request: LinkRequest) -> RunPlan:
 
 
 async def _run(reach: Reach, request: LinkRequest, planned: RunPlan) -> RunReport:
-    target, contexts = reach.clusters.cluster(request.target), reach.clusters.contexts()
-    directory = reach.jobs.directory / "link" / request.link
-    both = contexts.get(planned.source), contexts.get(request.target)
-    started = await run.apply(target, both, planned, reach.jobs.submission, directory)
-    await reach.launched(RunKind.LINK, request.target, request.link, reach.account, started)
-    await reach.tell({"stage": "Spark starts", "run": started.run, "process": started.pid})
-    if await run.begun(target, request.link, started) is BegunRun.ENDED and (code := started.code) != 0:
-        raise not_begun(started.run, code, started.log)
+    started = await reach.launching.link(request.target, planned, reach.account, reach.tell)
     return RunReport(request.link, started.run, started.pid, str(started.log))
 
 

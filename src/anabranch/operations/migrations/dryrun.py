@@ -1,0 +1,123 @@
+"""A dry run of a list of steps: the same interface as the steps have, which looks and changes nothing.
+
+The engine that carries steps out goes through them, so that a dry run and a run agree step for step.  What only looks
+is done as in a run; what would change something says what it would, as far as that can be seen now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anabranch.errors import AnabranchError
+from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import FenceKind
+from anabranch.migration.steps import MigrationStep, StepKind
+from anabranch.migration.words import counted
+from anabranch.operations.migrations import fencing
+from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
+from anabranch.operations.migrations.steps import ClusterSteps
+
+_LOOKS = {
+    StepKind.LOOK,
+    StepKind.PREFLIGHT,
+    StepKind.QUIET,
+    StepKind.PIN,
+    StepKind.GROUPS_EMPTY,
+    StepKind.STAGE_GROUPS,
+}
+"""Steps that change nothing, and do not rest on what an earlier one has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenStep:
+    """A step as it would go now: ``waits`` for something, ``forbidden``, or neither; ``what`` says what was seen."""
+
+    kind: StepKind
+    subject: str
+    text: str
+    what: str = ""
+    waits: bool = False
+    forbidden: bool = False
+
+
+@dataclass(eq=False)
+class DrySteps:
+    """Looks at what each step would meet; ``seen`` are the steps that were gone through, in order."""
+
+    real: ClusterSteps
+    seen: list[SeenStep] = field(default_factory=list)
+
+    async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any] | None:
+        """Look; what forbids a step, or is waited for, is noted, and the next one is looked at all the same."""
+        found = SeenStep(step.kind, step.subject, step.text)
+        result = None
+        try:
+            if step.kind in _LOOKS:
+                result = await self.real.do(run, step)
+                found = replace(found, what=_told(step.kind, result or {}))
+            elif step.kind is StepKind.FENCE:
+                found = replace(found, what=await _fence(self.real.scene(run, step)))
+        except NotYetError as error:
+            found = replace(found, what=error.message, waits=True)
+        except AnabranchError as error:
+            found = replace(found, what=error.message, forbidden=True)
+        self.seen.append(found)
+        return result
+
+    async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
+        """Nothing was done."""
+
+
+def _told(kind: StepKind, result: Mapping[str, Any]) -> str:
+    """What a step has found, in words."""
+    match kind:
+        case StepKind.LOOK:
+            return f"{counted(len(result['absent']), 'topic')} would be made"
+        case StepKind.QUIET:
+            return "nobody writes now"
+        case StepKind.PIN:
+            return f"{counted(sum(result['ends'].values()), 'offset')} in {counted(len(result['ends']), 'partition')}"
+        case StepKind.GROUPS_EMPTY:
+            return "nobody reads now"
+        case StepKind.STAGE_GROUPS:
+            places = sum(len(each) for each in result["groups"].values())
+            return f"{counted(places, 'position')} of {counted(len(result['groups']), 'group')} are translated exactly"
+    return ""
+
+
+async def _fence(scene: Scene) -> str:
+    if FenceKind(scene.subject) is not FenceKind.ACL:
+        return ""
+    rules = await fencing.planned(scene)
+    whom = sorted({rule.principal for rule in rules})
+    return f"{counted(len(rules), 'rule')} would deny writing to {', '.join(whom)}"
+
+
+@dataclass(eq=False)
+class _Memory:
+    """The journal of a dry run, which nobody keeps."""
+
+    kept: KeptRun
+
+    async def read(self, _: str) -> KeptRun:
+        """As it is now."""
+        return self.kept
+
+    async def write(self, before: KeptRun, run: WaveRun) -> KeptRun:
+        """Over what was read."""
+        self.kept = KeptRun(run, before.revision + 1, "")
+        return self.kept
+
+
+async def dry_run(run: WaveRun, real: ClusterSteps) -> tuple[SeenStep, ...]:
+    """Go through a run's steps without doing them; what each would meet now.  Raises ClusterError."""
+    steps = DrySteps(real)
+
+    async def nobody(*_: object) -> None:
+        """Nobody listens, and nothing is waited for."""
+
+    await carry_out(_Memory(KeptRun(replace(run, longest_ms=None), 0, "")), run.id, steps, lambda: 0, nobody, nobody)
+    return tuple(steps.seen)

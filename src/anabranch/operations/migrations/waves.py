@@ -1,0 +1,149 @@
+"""The plan of what is done for one wave: its steps, what each would meet now, and every reason against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.config.migration_file import migration_fields
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import FenceKind
+from anabranch.migration.standing import WavePart, WaveStanding, WaveVerb, steps_for
+from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.reasons import Reason, Severity, errors
+from anabranch.operations.migrations.desk import MigrationDesk
+from anabranch.operations.migrations.dryrun import SeenStep, dry_run
+from anabranch.operations.migrations.steps import ClusterSteps
+
+_EXPECTED = {StepKind.QUIET, StepKind.GROUPS_EMPTY}
+"""What a switch brings about itself: to wait for it is no reason against it."""
+
+
+@dataclass(eq=False)
+class WaveRefusedError(RefusedError):
+    """What was found forbids what was asked for a wave; its plan says what."""
+
+    migration: str
+    wave: str
+    verb: str
+    first: str
+
+    _message = "wave {wave} of migration {migration} cannot {verb}: {first}"
+    _hint = "see each step: `anabranch migrate {verb} {migration} --wave {wave}`"
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRunPlan:
+    """What is done for a wave: each step with what it would meet now; ``from_`` and ``to`` are contexts.
+
+    The hash covers the file, the leg, the part and the steps, and what a purge deletes: not what moves by itself.
+    """
+
+    migration: str
+    wave: str
+    verb: WaveVerb
+    part: Part
+    leg: int
+    source: str
+    target: str
+    steps: tuple[SeenStep, ...]
+    reasons: tuple[Reason, ...]
+    hash: str
+    run: WaveRun = field(metadata=REQUEST)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing forbids it."""
+        return not errors(self.reasons)
+
+
+async def plan(
+    source: Cluster,
+    target: Cluster,
+    desk: MigrationDesk,
+    stands: WaveStanding,
+    verb: WaveVerb,
+    made: WaveRun,
+    beside: Iterable[Reason] = (),
+) -> WaveRunPlan:
+    """Look at what each step would meet; ``made`` is the run as it would begin, from `planned_run`.
+
+    ``beside`` are reasons that do not come from its steps.
+
+    Raises ClusterError.
+    """
+    leg = stands.leg
+    seen = await dry_run(made, ClusterSteps(leg.migration, source, target, desk))
+    return WaveRunPlan(
+        leg.migration.name,
+        leg.wave.name,
+        verb,
+        made.part,
+        made.leg,
+        leg.here,
+        leg.there,
+        seen,
+        (*beside, *_reasons(seen, leg.wave.fences)),
+        _hash(stands, made),
+        made,
+    )
+
+
+def planned_run(
+    stands: WaveStanding,
+    verb: WaveVerb,
+    run: str,
+    now_ms: int,
+    results: Mapping[str, Mapping[str, Any]],
+    *,
+    purge: bool,
+) -> WaveRun:
+    """The run of a verb as it would begin; raises WaveStateError.
+
+    Only a switch holds applications up, and for so long as the migration allows.
+    """
+    found: WavePart = steps_for(stands, verb, purge=purge)
+    leg = found.leg
+    holds = verb in (WaveVerb.SWITCH, WaveVerb.REVERSE)
+    return WaveRun(
+        run,
+        leg.migration.name,
+        leg.wave.name,
+        verb.value,
+        found.steps,
+        now_ms,
+        leg.migration.limits.longest_pause_ms if holds else None,
+        part=found.part,
+        leg=leg.number,
+        results=results,
+    )
+
+
+def check_allowed(planned: WaveRunPlan) -> None:
+    """Raise WaveRefusedError where something forbids it."""
+    if found := errors(planned.reasons):
+        raise WaveRefusedError(planned.migration, planned.wave, planned.verb.value, found[0].what)
+
+
+def _reasons(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[Reason]:
+    found = []
+    for step in seen:
+        if step.forbidden:
+            found.append(Reason.found(Severity.ERROR, step.what))
+        elif step.waits and (step.kind not in _EXPECTED or fences == (FenceKind.OBSERVE,)):
+            found.append(Reason.found(Severity.WARNING, f"it would wait now: {step.what}"))
+    return found
+
+
+def _hash(stands: WaveStanding, made: WaveRun) -> str:
+    steps: list[list[str]] = [_told(step) for step in made.steps]
+    results = {key: dict(result) for key, result in made.results.items()}
+    return plan_hash(migration_fields(stands.leg.migration), made.wave, made.what, made.part.value, steps, results)
+
+
+def _told(step: MigrationStep) -> list[str]:
+    return [step.kind.value, step.subject, step.text]

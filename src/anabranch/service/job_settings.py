@@ -1,0 +1,32 @@
+"""How the service starts Spark jobs: by its own settings, never by a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.operations.jobs.submission import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """How the service starts Spark jobs: never by a request, for Spark's settings can run anything.
+
+    ``master`` runs links, ``reader_master`` comparisons; ``directory`` gets their specifications and logs.
+    """
+
+    master: str
+    reader_master: str
+    directory: Path
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def maps(self) -> Path:
+        """The directory of the maps that `offsets.rebuild` made."""
+        return self.directory / "maps"
+
+    @property
+    def submission(self) -> Submission:
+        """How the job of a link is submitted."""
+        return Submission(self.master, self.settings, None, (), False)

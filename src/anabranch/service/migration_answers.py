@@ -1,0 +1,240 @@
+"""What the service answers of migrations, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anabranch.migration.journal import run_of
+from anabranch.migration.legs import Leg
+from anabranch.migration.pause import pause_of
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import Migration
+from anabranch.migration.standing import WaveStanding, WaveVerb, standing
+from anabranch.migration.steps import StepKind
+from anabranch.service.migrating import migration_in
+from anabranch.store.waves import StoredMigration, StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class StepAnswer:
+    """A step of a run: ``state`` is ``done``, ``doing``, ``to do``, ``putting back`` or ``put back``.
+
+    ``result`` is what it wrote down for those after it.
+    """
+
+    kind: str
+    subject: str
+    text: str
+    state: str
+    ended_ms: int | None
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRunSummary:
+    """A run: ``at`` is the number of its step of now, counted from 0, ``no_return`` that of the point of no return.
+
+    ``waits`` is what it waited for when it was last told, ``why`` why it was taken back, ``cancelled`` why a person
+    wants it given up.  ``paused_since_ms`` and ``paused_until_ms`` are when applications were held up.
+    """
+
+    id: str
+    wave: str
+    what: WaveVerb
+    part: str
+    leg: int
+    link: str
+    source: str
+    target: str
+    state: str
+    is_open: bool
+    at: int
+    steps: int
+    no_return: int | None
+    has_passed: bool
+    began_ms: int
+    over_ms: int | None
+    longest_ms: int | None
+    author: str
+    why: str
+    waits: str
+    cancelled: str
+    paused_since_ms: int | None
+    paused_until_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRunAnswer:
+    """A run with its steps."""
+
+    run: WaveRunSummary
+    steps: tuple[StepAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaveAnswer:
+    """A wave: where it stands, where its applications are (``at``), what can be asked for, and its last run.
+
+    ``link`` copies away from where its applications are; ``held`` is why its switches wait, empty where they do not.
+    """
+
+    name: str
+    state: str
+    at: str
+    link: str
+    leg: int
+    part: str
+    switched: tuple[str, ...]
+    order: str
+    topics: tuple[str, ...]
+    groups: tuple[str, ...]
+    jobs: tuple[str, ...]
+    fences: tuple[str, ...]
+    held: str
+    run: WaveRunSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationSummary:
+    """A migration in a list."""
+
+    name: str
+    source: str
+    target: str
+    author: str
+    created_ms: int
+    revision: int
+    held: str
+    approvers: tuple[str, ...]
+    throttle: Mapping[str, Any]
+    waves: tuple[WaveAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationAnswer:
+    """A migration in full: its file, and all runs of its waves, the newest first."""
+
+    migration: MigrationSummary
+    document: Mapping[str, Any]
+    runs: tuple[WaveRunAnswer, ...]
+
+
+def summary_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationSummary:
+    """A migration with where its waves stand."""
+    migration = migration_in(kept.document, kept.name)
+    return MigrationSummary(
+        kept.name,
+        migration.source,
+        migration.target,
+        kept.author,
+        kept.created,
+        kept.revision,
+        kept.holds.get("", ""),
+        migration.approvers,
+        kept.throttle,
+        tuple(_wave(migration, kept, stands, runs) for stands in standings(migration, runs).values()),
+    )
+
+
+def standings(migration: Migration, runs: Sequence[StoredRun]) -> dict[str, WaveStanding]:
+    """Where each wave stands, by its name."""
+    journals = [run_of(run.journal) for run in runs]
+    return {
+        wave.name: standing(migration, wave, [run for run in journals if run.wave == wave.name])
+        for wave in migration.waves
+    }
+
+
+def answer_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationAnswer:
+    """A migration in full."""
+    migration = migration_in(kept.document, kept.name)
+    return MigrationAnswer(
+        summary_of(kept, runs), kept.document, tuple(run_answer(migration, run) for run in reversed(runs))
+    )
+
+
+def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, runs: Sequence[StoredRun]) -> WaveAnswer:
+    wave, last = stands.wave, next((run for run in reversed(runs) if run.wave == stands.wave.name), None)
+    return WaveAnswer(
+        wave.name,
+        stands.state.value,
+        stands.leg.here,
+        stands.leg.link,
+        stands.leg.number,
+        stands.part.value,
+        tuple(part.value for part in stands.switched),
+        wave.order.value,
+        wave.topics,
+        wave.groups,
+        tuple(job.name for job in wave.jobs),
+        tuple(fence.value for fence in wave.fences),
+        kept.holds.get(wave.name, "") or kept.holds.get("", ""),
+        None if last is None else run_summary(migration, last),
+    )
+
+
+def run_summary(migration: Migration, stored: StoredRun) -> WaveRunSummary:
+    """A run without its steps."""
+    run = run_of(stored.journal)
+    kinds = [step.kind for step in run.steps]
+    pause = pause_of(run)
+    wave = migration.wave(run.wave)
+    leg = None if wave is None else Leg(migration, wave, run.leg)
+    return WaveRunSummary(
+        run.id,
+        run.wave,
+        WaveVerb(run.what),
+        run.part.value,
+        run.leg,
+        "" if leg is None else leg.link,
+        "" if leg is None else leg.here,
+        "" if leg is None else leg.there,
+        run.state.value,
+        run.state.is_open,
+        run.at,
+        len(run.steps),
+        kinds.index(StepKind.JOURNAL) if StepKind.JOURNAL in kinds else None,
+        run.has_passed,
+        run.began_ms,
+        run.over_ms,
+        run.longest_ms,
+        stored.author,
+        run.why,
+        stored.waits,
+        stored.cancelled,
+        None if pause is None else pause.since_ms,
+        None if pause is None else pause.until_ms,
+    )
+
+
+def run_answer(migration: Migration, stored: StoredRun) -> WaveRunAnswer:
+    """A run with its steps."""
+    run = run_of(stored.journal)
+    steps = tuple(
+        StepAnswer(
+            step.kind.value,
+            step.subject,
+            step.text,
+            _state(run, at),
+            run.times[at] if at < len(run.times) else None,
+            run.result(step.kind, step.subject),
+        )
+        for at, step in enumerate(run.steps)
+    )
+    return WaveRunAnswer(run_summary(migration, stored), steps)
+
+
+def _state(run: WaveRun, at: int) -> str:
+    match run.state:
+        case WaveRunState.DONE:
+            return "done"
+        case WaveRunState.CANCELLED:
+            return "put back" if at < len(run.times) else "to do"
+        case WaveRunState.TURNED:
+            if at == run.at:
+                return "putting back"
+            return "done" if at < run.at else "put back" if at < len(run.times) else "to do"
+        case WaveRunState.GOING:
+            return "done" if at < run.at else "doing" if at == run.at else "to do"

@@ -1,0 +1,185 @@
+"""The service's own `MigrationDesk`: links and comparisons are its Spark jobs, hooks are the ones of its file.
+
+Each may be asked again by whoever goes on with a run: what it has started is looked for first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from anabranch.errors import ConfigError, RefusedError
+from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun
+from anabranch.migration.steps import Part
+from anabranch.model.link import UnknownLinkError
+from anabranch.operations.jobs.outcome import last_error
+from anabranch.operations.jobs.readerjob import ReaderJob
+from anabranch.operations.links import run as link_run
+from anabranch.operations.links import stop as link_stop
+from anabranch.operations.links.run import LinkRunsError
+from anabranch.operations.links.stop import StillRunningError
+from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.verify import show as verify_show
+from anabranch.operations.verify import start as verify_start
+from anabranch.service.launching import Launching
+from anabranch.state.codecs.verified import NeverVerifiedError, VerifyStatus
+from anabranch.store.runs import RunKind
+from anabranch.verify.report import ComparisonVerdict
+
+STOP_S = 30.0
+"""How long runs that were asked to end are waited for before that is told."""
+HOOK_S = 600.0
+"""How long a hook may take."""
+_HANDED_ON = ("PATH", "HOME", "LANG", "TZ", "USER")
+"""What a hook is told of the service's own environment, which has secrets."""
+
+log = structlog.get_logger()
+
+
+@dataclass(eq=False)
+class UnknownHookError(ConfigError):
+    """A migration names a hook that the service does not have."""
+
+    name: str
+
+    _message = "the service has no hook {name!r}"
+    _hint = "its operator adds it to the service's file (hooks), and starts the service again"
+
+
+@dataclass(eq=False)
+class HookFailedError(RefusedError):
+    """A hook of the operator's did not end well."""
+
+    name: str
+    how: str
+
+    _message = "hook {name!r} {how}"
+    _hint = "see what it wrote in the service's log"
+
+
+@dataclass(eq=False)
+class DifferentCopyError(RefusedError):
+    """A comparison found that the copy is not what the source holds, or could not tell."""
+
+    link: str
+    verdict: str
+    why: str
+
+    _message = "link {link}: the comparison says {verdict}{why}"
+    _hint = "look at it: `anabranch verify show {link}`"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMigrationDesk:
+    """``launching`` starts jobs in the name of ``account``; ``hooks`` are commands by name, with their arguments."""
+
+    launching: Launching
+    hooks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    account: str = ""
+
+    async def run_link(self, target: str, link: str) -> None:
+        """Have a link run; one that runs is left alone.  Raises NotYetError, JobFailedError, ClusterError."""
+        cluster = self.launching.clusters.cluster(target)
+        try:
+            planned = await link_run.plan(cluster, link, self.launching.jobs.master)
+        except LinkRunsError:
+            return
+        if await self.launching.processes.running(RunKind.LINK, target, link):
+            raise NotYetError(f"link {link}: its job is being started")
+        await self.launching.link(target, planned, self.account)
+
+    async def stop_link(self, target: str, link: str) -> None:
+        """Have no run of a link be there; one that is not stored has none.  Raises NotYetError, ClusterError."""
+        cluster = self.launching.clusters.cluster(target)
+        with suppress(UnknownLinkError):
+            try:
+                await link_stop.apply(cluster, await link_stop.plan(cluster, link, STOP_S))
+            except StillRunningError as error:
+                raise NotYetError(error.message) from error
+
+    async def verify(self, target: str, link: str, since_ms: int) -> str:
+        """Compare all that a link has copied; raises NotYetError while it is under way, DifferentCopyError."""
+        source, cluster = await self.launching.clusters.pair(target, link)
+        found: VerifyStatus | None = None
+        with suppress(NeverVerifiedError):
+            found = await verify_show.show(cluster, link)
+        if found is not None and found.running:
+            done, of = found.run.done, found.run.offsets
+            raise NotYetError(f"link {link}: {done:,} of {of:,} offsets are compared, {found.run.differing:,} differ")
+        if found is not None and found.run.started_at_ms >= since_ms:
+            return _verdict(link, found)
+        begun = await self.launching.processes.begun(RunKind.VERIFY, target, link, since_ms)
+        if begun is not None and begun.ended_at is not None:
+            why, _ = last_error(Path(begun.log), begun.exit_code)
+            raise DifferentCopyError(link, "nothing", f": its job has ended: {why}")
+        if begun is None:
+            jobs, context = self.launching.jobs, self.launching.clusters.context
+            directory = jobs.directory / "verify" / link
+            job = ReaderJob(context(source.name), context(target), jobs.reader_master, directory, jobs.settings, True)
+            started = await verify_start.apply(cluster, await verify_start.plan(source, cluster, link), job)
+            await self.launching.processes.launched(RunKind.VERIFY, target, link, self.account, started.job)
+        raise NotYetError(f"link {link}: the comparison is being started")
+
+    async def hold(self, leg: Leg, run: WaveRun) -> None:
+        """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
+        raise NotImplementedError
+
+    async def let_go(self, leg: Leg, run: WaveRun) -> None:
+        """Have those that paused go on where they were."""
+        raise NotImplementedError
+
+    async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
+        """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
+        raise NotImplementedError
+
+    async def hook(self, name: str, leg: Leg) -> None:
+        """Run a hook to its end, without a shell; raises UnknownHookError, HookFailedError."""
+        command = self.hooks.get(name)
+        if command is None:
+            raise UnknownHookError(name)
+        told = {
+            "ANABRANCH_MIGRATION": leg.migration.name,
+            "ANABRANCH_WAVE": leg.wave.name,
+            "ANABRANCH_FROM": leg.here,
+            "ANABRANCH_TO": leg.there,
+        }
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env={**{name: os.environ[name] for name in _HANDED_ON if name in os.environ}, **told},
+            )
+        except OSError as error:
+            raise HookFailedError(name, f"cannot be started: {error.strerror or error}") from error
+        try:
+            async with asyncio.timeout(HOOK_S):
+                written, _ = await process.communicate()
+        except TimeoutError:
+            raise HookFailedError(name, f"has not ended within {HOOK_S:g} s") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        log.info("a hook has ended", hook=name, code=process.returncode, wrote=written.decode(errors="replace")[-2000:])
+        if process.returncode:
+            raise HookFailedError(name, f"ended with {process.returncode}")
+
+
+def _verdict(link: str, found: VerifyStatus) -> str:
+    """The comparison's id, if it found both sides equal; raises DifferentCopyError."""
+    report = found.own_report
+    if report is None:
+        raise DifferentCopyError(link, found.run.state.value, f": {found.run.why}" if found.run.why else "")
+    verdict = ComparisonVerdict(report["verdict"])
+    if verdict is not ComparisonVerdict.EQUAL:
+        raise DifferentCopyError(link, verdict.value, f", {found.run.differing:,} records differ")
+    return found.run.run

@@ -1,0 +1,212 @@
+"""What the verbs of migrations are asked, what they plan and report, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints, field_validator
+
+from anabranch.config.migration_file import MigrationShape, of_shape
+from anabranch.errors import RefusedError
+from anabranch.migration.spec import Migration
+from anabranch.migration.standing import WaveVerb
+from anabranch.model.plans import REQUEST
+from anabranch.service.verb import Name, Request
+from anabranch.store.waves import StoredMigration
+
+Why = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class FileRequest(Request):
+    """A migration, with the fields of a migration file, which names no other file."""
+
+    migration: MigrationShape
+
+    @field_validator("migration")
+    @classmethod
+    def _names_no_file(cls, migration: MigrationShape) -> MigrationShape:
+        if isinstance(migration.copy_.start, str) and migration.copy_.start.startswith("@"):
+            raise ValueError("copy.start: a file cannot be named here; give the offsets themselves")
+        return migration
+
+    def wanted(self) -> Migration:
+        """As it is meant; raises InvalidFieldError."""
+        return of_shape(self.migration, "migration")
+
+
+class StartWavesRequest(FileRequest):
+    """A migration whose waves are started: these, or all that are not."""
+
+    waves: Annotated[tuple[Name, ...], Field(max_length=200)] = ()
+
+
+class WaveRequest(Request):
+    """A wave of a migration."""
+
+    migration: Name
+    wave: Name
+
+
+class CancelRequest(WaveRequest):
+    """A wave that stays on the source; ``purge`` deletes the topics that the migration made on the target."""
+
+    purge: bool = False
+
+
+class GiveUpRequest(WaveRequest):
+    """What is under way for a wave, and why it is given up."""
+
+    reason: Why
+
+
+class HoldRequest(Request):
+    """A migration, or a wave of it, whose switches wait, and why."""
+
+    migration: Name
+    wave: Name | None = None
+    reason: Why
+
+
+class ReleaseRequest(Request):
+    """A migration, or a wave of it, whose switches need not wait any more."""
+
+    migration: Name
+    wave: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaveRunReport:
+    """How a run of a wave ended, and for how long it held applications up; it may go on where the service ends."""
+
+    migration: str
+    wave: str
+    verb: WaveVerb
+    run: str
+    state: str
+    pause_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StartReport:
+    """The runs that were started, and how they ended."""
+
+    migration: str
+    runs: tuple[WaveRunReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpPlan:
+    """A run that would be taken back, and the steps that would be put back, the last first."""
+
+    migration: str
+    wave: str
+    verb: WaveVerb
+    run: str
+    steps: tuple[str, ...]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldPlan:
+    """Why the switches of a migration wait, by wave, and of all at the empty one: before, and after."""
+
+    migration: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    hash: str
+    kept: StoredMigration = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan:
+    """A migration's file: what it was, and what it would be; waves that are under way keep theirs."""
+
+    migration: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    hash: str
+    kept: StoredMigration = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedMigration:
+    """That a migration is kept otherwise."""
+
+    migration: str
+
+
+@dataclass(eq=False)
+class NoWaveError(RefusedError):
+    """A migration has no wave of that name."""
+
+    migration: str
+    wave: str
+
+    _message = "migration {migration!r} has no wave {wave!r}"
+    _hint = "list them: `anabranch migrate show {migration}`"
+
+
+@dataclass(eq=False)
+class OtherMigrationError(RefusedError):
+    """The file is another one than that of the migration."""
+
+    name: str
+
+    _message = "migration {name!r} is kept with another file"
+    _hint = "change it: `anabranch migrate set -f FILE`, or give this one another name"
+
+
+@dataclass(eq=False)
+class MovedWaveError(RefusedError):
+    """A wave is to be another one while it is moved."""
+
+    migration: str
+    wave: str
+    state: str
+
+    _message = "wave {wave} of migration {migration} is {state}: what it consists of stays"
+    _hint = "change its limits, fences, groups and jobs; its topics and the clusters are those of its links"
+
+
+@dataclass(eq=False)
+class TakenBackError(RefusedError):
+    """A run was taken back: all is as before it."""
+
+    migration: str
+    wave: str
+    verb: str
+    why: str
+
+    _message = "{verb} of wave {wave} of migration {migration} was taken back, and all is as before: {why}"
+    _hint = "see each step: `anabranch migrate show {migration} --wave {wave}`"
+
+
+@dataclass(eq=False)
+class NothingUnderWayError(RefusedError):
+    """There is nothing to give up."""
+
+    migration: str
+    wave: str
+
+    _message = "nothing is under way for wave {wave} of migration {migration}"
+    _hint = "look at it: `anabranch migrate status`"
+
+
+@dataclass(eq=False)
+class NotApprovedError(RefusedError):
+    """A switch has to be approved by somebody else than who asked for it."""
+
+    migration: str
+    account: str
+    approvers: tuple[str, ...]
+    is_author: bool
+
+    @property
+    def message(self) -> str:
+        if self.is_author:
+            return f"{self.account} asked for this, and somebody else of {', '.join(self.approvers)} has to approve it"
+        return f"{self.account} is no approver of migration {self.migration}: {', '.join(self.approvers)} are"
+
+    _hint = "hand the plan on: `anabranch migrate approve PLAN`"
