@@ -90,6 +90,19 @@ def route_versions(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(lambda: [str(one["version"]) for one in _service(ctx).get("/routes/versions")], incomplete)
 
 
+def migration_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The migrations of the service."""
+    return _offered(lambda: [one["name"] for one in _service(ctx).get("/migrations")], incomplete)
+
+
+def wave_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The waves of the migration that was typed."""
+    return _offered(
+        lambda: [one["name"] for one in _service(ctx).get(f"/migrations/{ctx.params['name']}")["migration"]["waves"]],
+        incomplete,
+    )
+
+
 def _service(ctx: typer.Context) -> ServiceClient:
     from anabranch.cli.service_address import address_of, token_of
     from anabranch.cli.service_client import ServiceClient

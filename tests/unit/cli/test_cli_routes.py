@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 from anabranch.cli.hints import quoted
 from anabranch.cli.main import app
 from anabranch.cli.routes import render, render_change, render_clients, render_switches
-from anabranch.cli.routes.operation import progress_text
 from anabranch.cli.routes.options import parameters_of, policy_fields, repeated_policy
 from anabranch.cli.routes.switches import cancel
+from anabranch.cli.service_operation import progress_text
 from anabranch.errors import InvalidFieldError
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, RouteQuery

@@ -16,20 +16,17 @@ from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.routes import render_change
-from anabranch.cli.routes.operation import carried_out
 from anabranch.cli.routes.options import (
     AtOnceOption,
-    ReasonOption,
-    ServiceOption,
     StragglersOption,
     TimeoutOption,
     WhenLostOption,
     policy_fields,
     repeated_policy,
-    repeated_service,
-    service_of,
 )
 from anabranch.cli.running import run
+from anabranch.cli.service_operation import carried_out
+from anabranch.cli.service_options import ReasonOption, ServiceOption, repeated_service, service_of
 from anabranch.config import routes_file
 from anabranch.model.plans import REQUEST
 from anabranch.model.routing import Stragglers, WhenLost
@@ -152,7 +149,7 @@ async def _change(
         command=command,
         what="the route table",
         plan=planned,
-        apply=lambda plan: carried_out(client, plan.id, plan.hash),
+        apply=lambda plan: carried_out(client, plan.id, plan.hash, "anabranch route versions"),
         table=lambda plan: render_change.plan(plan.before, plan.after, plan.plan),
         done_table=render_change.done,
         empty=lambda plan: plan.before == plan.after,

@@ -9,7 +9,7 @@ import typer
 from anabranch.cli.completing import cluster_codes, context_names
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render_clients
-from anabranch.cli.routes.options import ServiceOption, service_of
+from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import ClientRole
 

@@ -9,7 +9,8 @@ import typer
 from anabranch.cli.completing import cluster_codes
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render
-from anabranch.cli.routes.options import ServiceOption, parameters_of, service_of
+from anabranch.cli.routes.options import parameters_of
+from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.model.routing import ClientRole
 
 

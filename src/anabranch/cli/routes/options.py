@@ -1,35 +1,15 @@
-"""Options of ``anabranch route``, and the service that its verbs ask."""
+"""Options of ``anabranch route``."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from anabranch.cli.hints import quoted
-from anabranch.cli.service_address import address_of, token_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.routing import Stragglers, WhenLost
 from anabranch.routes.switch import DEADLINE_MS, SwitchPolicy
-
-if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
-    from anabranch.cli.service_client import ServiceClient
-
-ServiceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--service",
-        metavar="URL",
-        help="The service; default: ANABRANCH_SERVICE, then the contexts file's, then http://127.0.0.1:8420.",
-        show_default=False,
-    ),
-]
-ReasonOption = Annotated[
-    str, typer.Option("--reason", help="Why, for those who look at the versions.", show_default=False)
-]
-
 
 StragglersOption = Annotated[
     Stragglers,
@@ -72,18 +52,6 @@ def repeated_policy(policy: SwitchPolicy) -> str:
     words += "" if policy.when_lost is WhenLost.WAIT else f" --when-lost {policy.when_lost.value}"
     words += "" if policy.timeout_ms == DEADLINE_MS else f" --timeout {policy.timeout_ms // 1000}"
     return words + (" --at-once" if policy.at_once else "")
-
-
-def service_of(ctx: typer.Context, flag: str | None) -> ServiceClient:
-    """The service that a verb asks, with the token of the environment; raises ConfigError."""
-    from anabranch.cli.service_client import ServiceClient
-
-    return ServiceClient(address_of(ctx, flag), token_of(os.environ))
-
-
-def repeated_service(flag: str | None) -> str:
-    """A ``--service`` that was typed, to be repeated in a command."""
-    return "" if flag is None else f" --service {quoted(flag)}"
 
 
 def parameters_of(texts: Iterable[str] | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ import typer
 from anabranch.cli.completing import route_versions
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render
-from anabranch.cli.routes.options import ServiceOption, service_of
+from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.config import routes_file, yaml_file
 
 

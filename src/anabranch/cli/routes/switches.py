@@ -13,7 +13,7 @@ from anabranch.cli.completing import switch_ids
 from anabranch.cli.dryrun import ExecuteOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render_switches
-from anabranch.cli.routes.options import ReasonOption, ServiceOption, service_of
+from anabranch.cli.service_options import ReasonOption, ServiceOption, service_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
 from anabranch.routes.switch import SwitchState

@@ -29,28 +29,34 @@ class OperationLeftError(ClusterError):
 
     operation: str
     why: str
+    look: str
 
     _message = "operation {operation} was begun, and how it goes is not known: {why}"
-    _hint = "it goes on by itself; `anabranch route versions` says whether it is done"
+    _hint = "it goes on by itself; `{look}` says whether it is done"
 
 
-async def carried_out(client: ServiceClient, plan_id: str, hash_: str) -> Any:
-    """Apply a plan and wait for its operation; returns its report, raises its problem as an error."""
+async def carried_out(client: ServiceClient, plan_id: str, hash_: str, look: str) -> Any:
+    """Apply a plan and wait for its operation; returns its report, raises its problem as an error.
+
+    ``look`` is the command that says how it goes, for whoever stops watching.
+    """
     from anabranch.cli.service_client import problem_error
 
     begun = await asyncio.to_thread(client.post, f"/plans/{plan_id}/apply", {"hash": hash_})
     say = _Progress()
     try:
-        ended = await _ended(client, begun, say)
+        ended = await _ended(client, begun, say, look)
     except asyncio.CancelledError:
-        typer.echo(_left(client, begun["id"]), err=True)
+        typer.echo(_left(client, begun["id"], look), err=True)
         raise
     if ended["state"] == "done":
         return ended["report"]
     raise problem_error(ended["problem"] or {"detail": f"operation {ended['id']} is {ended['state']}"})
 
 
-async def _ended(client: ServiceClient, work: Mapping[str, Any], say: Callable[[Any], None]) -> Mapping[str, Any]:
+async def _ended(
+    client: ServiceClient, work: Mapping[str, Any], say: Callable[[Any], None], look: str
+) -> Mapping[str, Any]:
     heard = time.monotonic()
     while work["state"] == "running":
         say(work["progress"])
@@ -60,14 +66,14 @@ async def _ended(client: ServiceClient, work: Mapping[str, Any], say: Callable[[
             heard = time.monotonic()
         except ClusterError as error:
             if time.monotonic() - heard > PATIENCE_S:
-                raise OperationLeftError(str(work["id"]), error.message) from error
+                raise OperationLeftError(str(work["id"]), error.message, look) from error
     return work
 
 
-def _left(client: ServiceClient, operation: str) -> str:
+def _left(client: ServiceClient, operation: str, look: str) -> str:
     return (
         f"operation {operation} goes on without you: GET {client.address.url}/api/v1/operations/{operation} says how, "
-        "`anabranch route show` what applies"
+        f"and `{look}`"
     )
 
 

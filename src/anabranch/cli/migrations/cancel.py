@@ -1,0 +1,83 @@
+"""``anabranch migrate cancel``: take back what is under way for a wave, or have the wave stay on the source."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted
+from anabranch.cli.migrations import render_runs
+from anabranch.cli.migrations.asking import MigrationArgument, WaveOption, change, command_of, path_of, wave_of
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
+from anabranch.errors import InvalidFieldError
+
+
+def cancel(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    wave: WaveOption = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Why what is under way is taken back.", show_default=False)
+    ] = None,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Also delete the topics that the migration made on the target.")
+    ] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option("--confirm", metavar="WAVE", help="Of --purge: the wave, typed again.", show_default=False),
+    ] = None,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Take back what is under way for a wave; where nothing is, have the wave stay on the source: its links go.
+
+    What is under way is taken back with --reason, before its point of no return: all is as before it then. A wave that
+    is not switched can be started over after it; --purge deletes the copies first, and asks for the wave's name.
+    """
+    client = service_of(ctx, service)
+    chosen = wave_of(client, name, wave)
+    (found,) = [one for one in client.get(path_of(name))["migration"]["waves"] if one["name"] == chosen] or [{}]
+    run: Any = found.get("run") or {}
+    request: dict[str, Any] = {"migration": name, "wave": chosen}
+    typed = command_of("cancel", name, wave)
+    if run.get("is_open"):
+        if reason is None:
+            raise InvalidFieldError(
+                "migrate cancel", "--reason", f"{run['what']} is under way: say why it is taken back"
+            )
+        change(
+            client,
+            "give-up",
+            {**request, "reason": reason},
+            f"{typed} --reason {quoted(reason)}{repeated_service(service)}",
+            f"{run['what']} of wave {chosen} of migration {name}",
+            render_runs.give_up_plan,
+            render_runs.ended,
+            execute=execute,
+            wanted=plan,
+            output=output,
+        )
+        return
+    if purge and execute and confirm is None and sys.stdin.isatty():
+        confirm = typer.prompt(f"Topics of the target are deleted. Type the wave's name, {chosen}, to go on", err=True)
+    if purge and execute and confirm != chosen:
+        raise InvalidFieldError("migrate cancel", "--confirm", "--purge deletes topics", f"add: --confirm {chosen}")
+    purged = f" --purge --confirm {quoted(chosen)}" if purge else ""
+    change(
+        client,
+        "cancel",
+        {**request, **({"purge": True} if purge else {})},
+        typed + purged + repeated_service(service),
+        f"giving up wave {chosen} of migration {name}",
+        render_runs.wave_plan,
+        render_runs.ended,
+        execute=execute,
+        wanted=plan,
+        output=output,
+    )

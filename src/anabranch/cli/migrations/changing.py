@@ -1,0 +1,121 @@
+"""``anabranch migrate hold|release|set|approve``: when switches are made, by which file, and by whose word."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
+from anabranch.cli.hints import quoted
+from anabranch.cli.migrations import render_runs
+from anabranch.cli.migrations.asking import (
+    FileOption,
+    MigrationArgument,
+    MigrationChange,
+    WaveOption,
+    change,
+    command_of,
+)
+from anabranch.cli.output import Format, FormatOption, console, emit
+from anabranch.cli.running import run
+from anabranch.cli.service_operation import carried_out
+from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
+from anabranch.config import migration_file
+
+
+def hold(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    reason: Annotated[str, typer.Option("--reason", help="Why, for whoever would switch it.", show_default=False)],
+    wave: WaveOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have switches of a migration, or of a wave, wait until it is released; copying goes on, and what has begun."""
+    _held(ctx, "hold", name, wave, {"reason": reason}, service, output)
+
+
+def release(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    wave: WaveOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have switches of a migration, or of a wave, wait no more."""
+    _held(ctx, "release", name, wave, {}, service, output)
+
+
+def set_(
+    ctx: typer.Context,
+    file: FileOption,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Change a migration's file: limits, fences, groups, jobs; of waves that are started the topics stay."""
+    migration = migration_file.load(file)
+    change(
+        service_of(ctx, service),
+        "set",
+        {"migration": migration_file.migration_fields(migration)},
+        f"anabranch migrate set -f {quoted(str(file))}{repeated_service(service)}",
+        f"migration {migration.name}",
+        render_runs.set_plan,
+        lambda done: render_runs.said(f"migration {done['migration']} is kept as the file says"),
+        execute=execute,
+        wanted=plan,
+        output=output,
+    )
+
+
+def approve(
+    ctx: typer.Context,
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="The id of a plan that was shown.", show_default=False)],
+    execute: ExecuteOption = False,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Approve what somebody else has planned: shows the plan, and applies exactly that one with --execute."""
+    client = service_of(ctx, service)
+    answer: Any = client.get(f"/plans/{quote(plan, safe='')}")
+    shown = MigrationChange(answer["id"], answer["hash"], answer["plan"])
+    table = render_runs.plan_of(answer["verb"], shown)
+    if not execute:
+        emit(shown, table, output)
+        say_dry_run(f"anabranch migrate approve {quoted(plan)} --execute{repeated_service(service)}")
+        return
+    if output is Format.TABLE:
+        console().print(table)
+
+    async def approved() -> Any:
+        return await carried_out(client, shown.id, shown.hash, "anabranch migrate status")
+
+    done = run(approved())
+    emit(done, render_runs.ended(done), output)
+
+
+def _held(
+    ctx: typer.Context,
+    verb: str,
+    name: str,
+    wave: str | None,
+    more: dict[str, Any],
+    service: str | None,
+    output: Format,
+) -> None:
+    change(
+        service_of(ctx, service),
+        verb,
+        {"migration": name, **({} if wave is None else {"wave": wave}), **more},
+        command_of(verb, name, wave) + repeated_service(service),
+        f"migration {name}",
+        render_runs.hold_plan,
+        lambda _: render_runs.said("done"),
+        execute=True,
+        wanted=None,
+        output=output,
+    )

@@ -1,0 +1,200 @@
+"""Migrations of the service as tables: where waves stand, what runs have done, and plans of what is done for a wave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.migrations.asking import MigrationChange
+from anabranch.cli.reasons import some
+from anabranch.cli.render import findings, grid
+from anabranch.cli.words import count, duration, moment, printable, size
+from anabranch.model.reasons import Reason, Severity
+
+_STEP_STYLE = {"done": "green", "doing": "cyan", "putting back": "yellow", "put back": "yellow", "to do": "dim"}
+_JOURNAL = "point of no return"
+
+
+def said(text: str) -> RenderableType:
+    """A sentence."""
+    return Text(printable(text))
+
+
+# -- where waves stand -----------------------------------------------------------------------------------------
+
+
+def migrations(answer: Iterable[Mapping[str, Any]], now_ms: int) -> RenderableType:
+    """One line a wave."""
+    table = grid("MIGRATION", "WAVE", "STATE", "APPLICATIONS ON", "UNDER WAY", "HELD UP", right=("HELD UP",))
+    empty = True
+    for one in answer:
+        for wave in one["waves"]:
+            empty = False
+            table.add_row(one["name"], *_wave(wave, now_ms))
+    if empty:
+        return Text("no migrations; begin with: anabranch migrate discover --source NAME --target NAME")
+    return table
+
+
+def _wave(wave: Mapping[str, Any], now_ms: int) -> tuple[str, ...]:
+    run = wave["run"]
+    state = wave["state"] + (f" (held: {printable(wave['held'])})" if wave["held"] else "")
+    under_way = "" if run is None or not run["is_open"] else f"{run['what']}, step {run['at'] + 1} of {run['steps']}"
+    if under_way and run["waits"]:
+        under_way += f": {printable(run['waits'])}"
+    return wave["name"], state, wave["at"], under_way, held_up(run, now_ms)
+
+
+def held_up(run: Mapping[str, Any] | None, now_ms: int) -> str:
+    """For how long a run held applications up, or does."""
+    if run is None or run["paused_since_ms"] is None:
+        return ""
+    until = run["paused_until_ms"]
+    return (
+        f"{count((now_ms if until is None else until) - run['paused_since_ms'])} ms{' so far' if until is None else ''}"
+    )
+
+
+def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> RenderableType:
+    """A migration, its waves, and the last run of each."""
+    told = answer["migration"]
+    head = f"migration {told['name']}: {told['source']} -> {told['target']}, by {told['author']}"
+    table = grid("WAVE", "STATE", "APPLICATIONS ON", "UNDER WAY", "HELD UP", "TOPICS", "GROUPS", right=("HELD UP",))
+    parts: list[RenderableType] = [Text(head)]
+    if told["approvers"]:
+        parts.append(Text(f"switches are approved by one of: {', '.join(told['approvers'])}"))
+    for one in told["waves"]:
+        table.add_row(*_wave(one, now_ms), some(one["topics"]), some(one["groups"]))
+    parts.append(table)
+    seen = set()
+    for one in answer["runs"]:
+        name = one["run"]["wave"]
+        if name not in seen and wave in (None, name):
+            seen.add(name)
+            parts += _run(one, now_ms)
+    return Group(*parts)
+
+
+def _run(answer: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
+    run = answer["run"]
+    ended = "" if run["over_ms"] is None else f" to {moment(run['over_ms'])}"
+    yield Text(f"\nwave {run['wave']}: {run['what']}, {run['state']}, {moment(run['began_ms'])}{ended} UTC", "bold")
+    table = grid("", "STEP", "", "TOOK", right=("TOOK",))
+    before = run["began_ms"]
+    for number, step in enumerate(answer["steps"], 1):
+        took = "" if step["ended_ms"] is None else duration((step["ended_ms"] - before) / 1000)
+        before = step["ended_ms"] or before
+        style = "bold" if step["kind"] == _JOURNAL else _STEP_STYLE.get(step["state"], "")
+        table.add_row(f"{number}.", step["kind"], f"{step['state']}: {printable(step['text'])}", took, style=style)
+    yield table
+    if run["is_open"] and run["waits"]:
+        yield Text(f"waits: {printable(run['waits'])}", "yellow")
+    if run["why"]:
+        yield Text(f"taken back: {printable(run['why'])}", "yellow")
+    if told := held_up(run, now_ms):
+        yield Text(
+            f"applications were held up for {told}" if not run["is_open"] else f"applications are held up: {told}"
+        )
+
+
+# -- plans -----------------------------------------------------------------------------------------------------
+
+
+def _reasons(reasons: Iterable[Mapping[str, Any]]) -> list[RenderableType]:
+    made = [Reason.found(Severity(one["severity"]), one["what"], one["fix"]) for one in reasons]
+    return [findings(made)] if made else []
+
+
+def start_plan(change: MigrationChange) -> RenderableType:
+    """The waves that would be started, and every reason."""
+    plan = change.plan
+    table = grid("WAVE", "TOPICS", "GROUPS", "TO COPY", right=("TOPICS", "GROUPS", "TO COPY"))
+    parts: list[RenderableType] = [Text(f"migration {plan['name']}: {plan['source']} -> {plan['target']}"), table]
+    for wave in plan["waves"]:
+        table.add_row(
+            wave["name"], count(len(wave["topics"])), count(len(wave["groups"])), size(wave["estimate"]["size"])
+        )
+        if wave["reasons"]:
+            parts += [Text(f"\nwave {wave['name']}", style="bold"), *_reasons(wave["reasons"])]
+    parts += _reasons(plan["reasons"])
+    if not plan["waves"]:
+        parts.append(Text("nothing is left to start"))
+    return Group(*parts, Text(f"plan {change.hash}"))
+
+
+def wave_plan(change: MigrationChange) -> RenderableType:
+    """Each step, with what it would meet now, and every reason against it."""
+    plan = change.plan
+    part = "" if plan["part"] == "all" else f", {plan['part']}"
+    head = f"{plan['verb']} of wave {plan['wave']} of migration {plan['migration']}{part}"
+    table = grid("", "STEP", "", "NOW")
+    for number, step in enumerate(plan["steps"], 1):
+        style = "bold" if step["kind"] == _JOURNAL else "red" if step["forbidden"] else ""
+        now = ("it would wait: " if step["waits"] else "") + printable(step["what"])
+        table.add_row(f"{number}.", step["kind"], printable(step["text"]), now, style=style)
+    return Group(
+        Text(f"{head}: {plan['source']} -> {plan['target']}", "bold"),
+        table,
+        *_reasons(plan["reasons"]),
+        Text(f"plan {change.hash}, to be approved by its id: {change.id}"),
+    )
+
+
+def give_up_plan(change: MigrationChange) -> RenderableType:
+    """What would be put back."""
+    plan = change.plan
+    table = grid("", "IS PUT BACK, THE LAST STEP FIRST")
+    for number, text in enumerate(plan["steps"], 1):
+        table.add_row(f"{number}.", printable(text))
+    return Group(Text(f"{plan['verb']} of wave {plan['wave']} of migration {plan['migration']}"), table)
+
+
+def hold_plan(change: MigrationChange) -> RenderableType:
+    """Why switches wait from now on."""
+    plan = change.plan
+    waits = [f"{name or 'all waves'}: {printable(why)}" for name, why in sorted(plan["after"].items())]
+    told = "; ".join(waits) if waits else "no switch waits"
+    return Text(f"migration {plan['migration']}: {told}")
+
+
+def set_plan(change: MigrationChange) -> RenderableType:
+    """What the file was, and what it would be."""
+    table = grid("BEFORE", "AFTER")
+    table.add_row(*(yaml.safe_dump(change.plan[side], sort_keys=False).rstrip() for side in ("before", "after")))
+    return Group(Text(f"migration {change.plan['migration']}"), table)
+
+
+def plan_of(verb: str, change: MigrationChange) -> RenderableType:
+    """The plan of any verb of migrations."""
+    known = {
+        "migrations.start": start_plan,
+        "migrations.set": set_plan,
+        "migrations.hold": hold_plan,
+        "migrations.release": hold_plan,
+        "migrations.give-up": give_up_plan,
+    }
+    return known.get(verb, wave_plan)(change)
+
+
+# -- what came of them -----------------------------------------------------------------------------------------
+
+
+def started(report: Mapping[str, Any]) -> RenderableType:
+    """The waves that are copied now."""
+    runs = report["runs"]
+    lines = [f"wave {run['wave']}: start {run['state']}" for run in runs] or ["nothing was left to start"]
+    return Group(*(Text(line) for line in lines))
+
+
+def ended(report: Mapping[str, Any]) -> RenderableType:
+    """How a run of a wave ended."""
+    if "runs" in report:
+        return started(report)
+    if "run" not in report:
+        return Text("done")
+    held = "" if report["pause_ms"] is None else f"; applications were held up for {count(report['pause_ms'])} ms"
+    return Text(f"wave {report['wave']}: {report['verb']} {report['state']}{held}")

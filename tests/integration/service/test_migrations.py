@@ -1,0 +1,129 @@
+"""A migration as it is typed: the service starts, switches and reverses a wave on real clusters, with Spark's jobs."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from anabranch.migration.standing import WaveVerb
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from qa.service import Served, serving, until
+from tests.integration.console import Run, console
+from tests.integration.links.groups import commit, committed
+from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
+from tests.integration.links.test_migration_switch import offsets, values
+
+pytestmark = [pytest.mark.test, pytest.mark.real]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+    """Two real clusters."""
+    old, new = start_clusters([ClusterSpec(name="old"), ClusterSpec(name="new")])
+    with old, new:
+        yield old, new
+
+
+def typed(run: Run, *words: str, code: int = 0) -> Any:
+    """What a verb answers as JSON, with the exit code that it must have."""
+    found, out, err = run("migrate", *words, "-o", "json")
+    assert found == code, (words, out, err)
+    return json.loads(out) if out.strip() else err
+
+
+def wave_of(served: Served, name: str) -> Any:
+    """The only wave of a migration, as the service answers it."""
+    (wave,) = served.get(f"/api/v1/migrations/{name}")["migration"]["waves"]
+    return wave
+
+
+def test_a_wave_goes_there_and_back_and_there_again(
+    pair: tuple[SandboxCluster, SandboxCluster],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each record is there once and in order, a group goes on at exactly its record; the service is restarted on the way."""
+    old, new = pair
+    name = f"mv{uuid.uuid4().hex[:5]}"
+    topic = create(old, f"{name}-orders", 2)
+    produce(old, topic, numbered(60) + numbered(60, partition=1), batch=9)
+    transaction(old, topic, [b"paid 1"])
+    group = f"{name}-shop"
+    commit(old, group, {(topic, 0): (25, "noted"), (topic, 1): (60, "")})
+    file = tmp_path / "move.yaml"
+    fields = {
+        "name": name,
+        "source": "old",
+        "target": "new",
+        "limits": {"quiet": "500ms"},
+        "waves": [{"name": "orders", "topics": [topic], "groups": [group]}],
+    }
+    file.write_text(yaml.safe_dump(fields))
+    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
+    run = console(contexts, tmp_path, monkeypatch, capsys)
+    with serving(store, contexts, tmp_path, name="first") as served:
+        until(lambda: served.instance.acting.acts)
+        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
+        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        assert typed(run, "status") == []
+        planned = typed(run, "start", "-f", str(file))
+        assert served.get("/api/v1/migrations") == []
+        report = typed(run, "start", "-f", str(file), "--execute", "--plan", planned["hash"])
+        assert [(one["wave"], one["state"]) for one in report["runs"]] == [("orders", "done")]
+        assert typed(run, "verify", name)["state"] == "done"
+        assert wave_of(served, name)["state"] == "copying"
+        looked = typed(run, "switch", name)
+        assert [step["kind"] for step in looked["plan"]["steps"]][:2] == ["preflight", "prove that nobody writes"]
+        assert [one for one in looked["plan"]["reasons"] if one["severity"] != "info"] == []
+        done = typed(run, "switch", name, "--execute", "--plan", looked["hash"])
+        assert (done["verb"], done["state"]) == (WaveVerb.SWITCH.value, "done") and done["pause_ms"] > 0
+        ran = served.get(f"/api/v1/migrations/{name}")["runs"][0]
+        assert [step["kind"] for step in ran["steps"]] == [step["kind"] for step in looked["plan"]["steps"]]
+        stood = wave_of(served, name)
+        assert (stood["state"], stood["at"], stood["leg"]) == ("switched", "new", 1)
+        there = offsets(new, topic)
+        read = next(digest for digest, at in offsets(old, topic).items() if at == 25)
+        assert committed(new, group, [(topic, 0)]) == {(topic, 0): (there[read], "noted")}
+        refused = typed(run, "switch", name, code=3)
+        assert "its applications are on new already" in refused
+    produce(new, topic, numbered(30, first=500), batch=4)
+    commit(new, group, {(topic, 0): (newest_offset(new, topic) - 5, "read on")})
+    with serving(store, contexts, tmp_path, name="second") as served:
+        until(lambda: served.instance.acting.acts)
+        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
+        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        typed(run, "hold", name, "--reason", "not before Monday")
+        assert "not before Monday" in str(typed_refused(run, "reverse", name, "--execute"))
+        typed(run, "release", name, "--wave", "orders")
+        typed(run, "release", name)
+        assert typed(run, "reverse", name, "--execute")["state"] == "done"
+        assert wave_of(served, name)["at"] == "old"
+        assert values(old, topic) == values(new, topic)
+        assert len(set(values(old, topic))) == len(values(old, topic)) == 91
+        last = sorted(offsets(old, topic).values())[-5]
+        assert committed(old, group, [(topic, 0)]) == {(topic, 0): (last, "read on")}
+        assert typed(run, "switch", name, "--execute")["state"] == "done"
+        assert typed(run, "complete", name, "--execute")["state"] == "done"
+        assert wave_of(served, name)["state"] == "completed"
+        assert served.get("/api/v1/links")["links"] == [] or until_no_links(served)
+        assert "it is completed" in typed(run, "switch", name, code=3)
+
+
+def typed_refused(run: Run, *words: str) -> str:
+    """All that a verb says that is refused by what its plan found."""
+    code, out, err = run("migrate", *words)
+    assert code == 3, (words, out, err)
+    return out + err
+
+
+def until_no_links(served: Served) -> bool:
+    """Whether no link is left once the service has looked again."""
+    until(lambda: served.get("/api/v1/links")["links"] == [])
+    return True
