@@ -16,8 +16,8 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.service import Served, serving, until
 from tests.integration.console import Run, console
 from tests.integration.links.groups import commit, committed
-from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
 from tests.integration.links.test_migration_switch import offsets, values
+from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
 
@@ -49,7 +49,7 @@ def test_a_wave_goes_there_and_back_and_there_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each record is there once and in order, a group goes on at exactly its record; the service is restarted on the way."""
+    """Each record is there once and in order, a group goes on at exactly its record; one restart on the way."""
     old, new = pair
     name = f"mv{uuid.uuid4().hex[:5]}"
     topic = create(old, f"{name}-orders", 2)

@@ -18,9 +18,8 @@ import pytest
 import trustme
 import typer
 
-from anabranch.cli import completing
+from anabranch.cli import completing, service_operation
 from anabranch.cli.main import app
-from anabranch.cli.routes import operation
 from tests.integration.console import Run, console
 
 pytestmark = pytest.mark.test
@@ -117,7 +116,7 @@ def run(tmp_path: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     """The console script with a token and the stub as its service."""
     monkeypatch.setenv("ANABRANCH_TOKEN", TOKEN)
     monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{stub.port}")
-    monkeypatch.setattr(operation, "LOOK_S", 0.01)
+    monkeypatch.setattr(service_operation, "LOOK_S", 0.01)
     (tmp_path / "routes.yaml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     return console({}, tmp_path, monkeypatch, capsys, "route")
@@ -277,7 +276,7 @@ def test_an_operation_that_fails_ends_with_its_problem(run: Run, stub: Stub, sta
 
 def test_a_service_that_stays_away_is_left_and_named(run: Run, stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operation goes on, and its id is said."""
-    monkeypatch.setattr(operation, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(service_operation, "PATIENCE_S", 0.0)
     applying(stub, (200, WORK), None)
     code, _, err = run(*APPLY)
     assert code == 4 and f"operation {WORK['id']} was begun, and how it goes is not known" in err
@@ -333,7 +332,7 @@ def test_ctrl_c_ends_the_watching_and_says_how_to_look(run: Run, stub: Stub) -> 
     told: Callable[[], tuple[int, Any]] = running
     applying(stub, told)
     code, _, err = run(*APPLY)
-    assert code == 130 and f"/api/v1/operations/{WORK['id']}" in err and "`anabranch route show`" in err
+    assert code == 130 and f"/api/v1/operations/{WORK['id']}" in err and "`anabranch route versions`" in err
 
 
 def test_an_explanation_that_is_a_refusal_ends_with_its_exit_code(run: Run, stub: Stub) -> None:

@@ -28,6 +28,16 @@ from anabranch.store.works import PlanNote
 pytestmark = pytest.mark.unit
 
 LINK = {"target": "new", "link": "old-new"}
+WAVE = {"migration": "move", "wave": "orders"}
+MIGRATION = {
+    "name": "move",
+    "source": "old",
+    "target": "new",
+    "waves": [
+        {"name": "orders", "topics": ["a b", "c"], "groups": ["shop"], "fences": ["acl"], "principals": ["User:shop"]},
+        {"name": "clicks", "topics": ["clicks"]},
+    ],
+}
 REQUESTS: dict[str, list[dict[str, Any]]] = {
     "links.create": [
         {"link": {"source": "old", "target": "new"}, "adopt": "/maps/old new.json"},
@@ -126,7 +136,22 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "routes.rollback": [{"version": 3, "reason": "pilot failed"}],
+    "migrations.start": [
+        {"migration": MIGRATION},
+        {"migration": {**MIGRATION, "copy": {"start": "latest"}}, "waves": ["orders", "clicks"]},
+    ],
+    "migrations.verify": [WAVE],
+    "migrations.switch": [WAVE],
+    "migrations.reverse": [WAVE],
+    "migrations.complete": [WAVE],
+    "migrations.cancel": [WAVE, {**WAVE, "purge": True}],
+    "migrations.give-up": [{**WAVE, "reason": "not tonight"}],
+    "migrations.hold": [{"migration": "move", "reason": "it's Friday"}, {**WAVE, "reason": "month's end"}],
+    "migrations.release": [{"migration": "move"}, WAVE],
+    "migrations.set": [{"migration": {**MIGRATION, "limits": {"quiet": "5000ms"}, "approvers": ["mei", "jo"]}}],
 }
+TYPED = {"migrations.give-up": "cancel"}
+"""Verbs that the command line has under another word: what is under way is taken back, or the wave stays."""
 EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
 
 
@@ -168,6 +193,7 @@ def leaves(value: Any) -> Iterator[str]:
 FIELDS = {
     *("filter", "include", "exclude", "naming", "kind", "template", "offsets", "start", "groups", "interval"),
     *("source", "target", "id", "replication_factor", "mode", "rate_limit", "lease_seconds", "checkpoints", "topics"),
+    *("copy", "waves", "fences", "limits", "quiet", "approvers", "principals"),
     *("shared_topics", "name", "bootstrap", "configs", "allow", "separator"),
 }
 """Names of fields within others, whose places are options of another name."""
@@ -184,7 +210,7 @@ def test_a_request_is_a_command_line_that_does_the_same(
     words = shlex.split(verb.command(request))
     assert words[0] == "anabranch"
     typed, parameters = parsed([*words[1:], *verb.execute.split()])
-    assert typed.split()[-1] == verb.word
+    assert typed.split()[-1] == TYPED.get(name, verb.word)
     given = [str(value) if isinstance(value, Path) else value for value in parameters.values() if value]
     files = verb.files(request)
     for field, value in fields.items():
@@ -231,7 +257,7 @@ def test_a_link_that_is_created_is_the_same_on_its_command_line(
 def test_a_request_that_was_kept_is_read_as_it_was_asked(name: str, fields: dict[str, Any]) -> None:
     """Partitions are keys, which are texts in what was kept."""
     request = VERBS[name].request.model_validate_json(json.dumps(fields))
-    kept = json.loads(json.dumps(request.model_dump(mode="json")))
+    kept = json.loads(json.dumps(request.model_dump(mode="json", by_alias=True)))
     shown = PlanNote("0" * 32, name, kept, "", "mei", 0, None, None)
     assert asked(shown) == (VERBS[name], request)
 

@@ -214,7 +214,7 @@ def _check_approved(reach: Reach, migration: Migration) -> None:
         raise NotApprovedError(migration.name, reach.account, migration.approvers, is_author)
 
 
-def _wave_verb(verb: WaveVerb, summary: str, role: Role) -> Verb[Any, Any]:
+def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execute") -> Verb[Any, Any]:
     async def plan(reach: Reach, request: WaveRequest) -> WaveRunPlan:
         return await _run_plan(reach, request, verb)
 
@@ -232,6 +232,7 @@ def _wave_verb(verb: WaveVerb, summary: str, role: Role) -> Verb[Any, Any]:
         lambda request: _words(verb.value, request),
         plan,
         apply,
+        execute=execute,
     )
 
 
@@ -355,7 +356,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _start,
         files=_files,
     ),
-    _wave_verb(WaveVerb.VERIFY, "Compare what a wave's link has copied, record by record", Role.OPERATOR),
+    _wave_verb(WaveVerb.VERIFY, "Compare what a wave's link has copied, record by record", Role.OPERATOR, ""),
     _wave_verb(WaveVerb.SWITCH, "Switch a wave's applications to the target", Role.APPROVER),
     _wave_verb(WaveVerb.REVERSE, "Lead a wave's applications back to the source, exactly", Role.APPROVER),
     _wave_verb(WaveVerb.COMPLETE, "Have a wave stay on the target: its links and its way back go", Role.APPROVER),
