@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from confluent_kafka.admin import AdminClient
 
 from anabranch.migration.standing import WaveVerb
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
@@ -73,6 +74,10 @@ def test_a_wave_goes_there_and_back_and_there_again(
         monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
         monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
         assert typed(run, "status") == []
+        rehearsed = typed(run, "rehearse", "-f", str(file), "--wave", "orders", "--execute")
+        assert [one["verb"] for one in rehearsed["runs"]] == ["start", "verify", "switch", "reverse"]
+        assert (rehearsed["partitions"], rehearsed["records"], rehearsed["positions"]) == (2, 80, 4)
+        assert not any(one.startswith("rehearsal.") for one in [*topics_of(old), *topics_of(new)])
         planned = typed(run, "start", "-f", str(file))
         assert served.get("/api/v1/migrations") == []
         report = typed(run, "start", "-f", str(file), "--execute", "--plan", planned["hash"])
@@ -114,6 +119,11 @@ def test_a_wave_goes_there_and_back_and_there_again(
         assert wave_of(served, name)["state"] == "completed"
         assert served.get("/api/v1/links")["links"] == [] or until_no_links(served)
         assert "it is completed" in typed(run, "switch", name, code=3)
+
+
+def topics_of(cluster: SandboxCluster) -> list[str]:
+    """The topics that a cluster has."""
+    return list(AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=30).topics)
 
 
 def typed_refused(run: Run, *words: str) -> str:

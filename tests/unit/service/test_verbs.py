@@ -145,6 +145,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "migrations.reverse": [WAVE],
     "migrations.complete": [WAVE],
     "migrations.cancel": [WAVE, {**WAVE, "purge": True}],
+    "migrations.rehearse": [{"migration": MIGRATION, "wave": "orders"}],
     "migrations.give-up": [{**WAVE, "reason": "not tonight"}],
     "migrations.hold": [{"migration": "move", "reason": "it's Friday"}, {**WAVE, "reason": "month's end"}],
     "migrations.release": [{"migration": "move"}, WAVE],

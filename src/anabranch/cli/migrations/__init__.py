@@ -8,6 +8,7 @@ from anabranch.cli.migrations.cancel import cancel
 from anabranch.cli.migrations.changing import approve, hold, release, set_
 from anabranch.cli.migrations.discover import discover
 from anabranch.cli.migrations.plan import plan
+from anabranch.cli.migrations.rehearse import rehearse
 from anabranch.cli.migrations.show import show, status
 from anabranch.cli.migrations.start import start
 from anabranch.cli.migrations.waves import complete, reverse, switch, verify
@@ -15,6 +16,7 @@ from anabranch.cli.migrations.waves import complete, reverse, switch, verify
 app = typer.Typer(help="Move applications from one cluster to another, in waves, by one plan.", no_args_is_help=True)
 app.command("discover")(discover)
 app.command("plan")(plan)
+app.command("rehearse")(rehearse)
 app.command("start")(start)
 app.command("status")(status)
 app.command("show")(show)

@@ -18,7 +18,8 @@ from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format
 from anabranch.cli.running import run
 from anabranch.cli.service_operation import carried_out
-from anabranch.errors import RefusedError
+from anabranch.config import migration_file
+from anabranch.errors import InvalidFieldError, RefusedError
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
@@ -79,6 +80,19 @@ class ForbiddenMigrationError(RefusedError):
 def path_of(name: str) -> str:
     """The address of a migration."""
     return f"/migrations/{quote(name, safe='')}"
+
+
+def document_of(client: ServiceClient, verb: str, name: str | None, file: Path | None) -> tuple[dict[str, Any], str]:
+    """The mapping of a migration that was named, or is in a file, and how that was typed.
+
+    Raises InvalidFieldError unless one of both was.
+    """
+    if file is not None and name is None:
+        migration = migration_file.load(file)
+        return migration_file.migration_fields(migration), f"-f {quoted(str(file))}"
+    if name is not None and file is None:
+        return client.get(path_of(name))["document"], quoted(name)
+    raise InvalidFieldError(verb, "MIGRATION", "name a migration of the service, or a file with -f")
 
 
 def wave_of(client: ServiceClient, name: str, wave: str | None) -> str:

@@ -144,6 +144,30 @@ def wave_plan(change: MigrationChange) -> RenderableType:
     )
 
 
+def rehearsal_plan(change: MigrationChange) -> RenderableType:
+    """What a rehearsal makes, and what it leaves out."""
+    plan = change.plan
+    table = grid("REAL", "MADE FOR THE REHEARSAL")
+    for real, scratch in [*plan["topics"].items(), *plan["groups"].items()]:
+        table.add_row(real, scratch)
+    left = [Text(f"not rehearsed: {printable(one)}", "yellow") for one in plan["left_out"]]
+    return Group(Text(f"rehearsal of wave {plan['wave']}"), table, *left, Text(f"plan {change.hash}"))
+
+
+def rehearsed(report: Mapping[str, Any]) -> RenderableType:
+    """How a rehearsal went."""
+    table = grid("", "TOOK", "HELD UP", right=("TOOK", "HELD UP"))
+    for run in report["runs"]:
+        pause = "" if run["pause_ms"] is None else f"{count(run['pause_ms'])} ms"
+        table.add_row(run["verb"], duration(run["took_ms"] / 1000), pause)
+    told = (
+        f"{count(report['records'])} records of {count(report['partitions'])} partitions were copied exactly, and "
+        f"{count(report['positions'])} positions moved exactly; all that was made is removed"
+    )
+    left = [Text(f"not rehearsed: {printable(one)}", "yellow") for one in report["left_out"]]
+    return Group(table, Text(told), *left)
+
+
 def give_up_plan(change: MigrationChange) -> RenderableType:
     """What would be put back."""
     plan = change.plan
@@ -176,6 +200,7 @@ def plan_of(verb: str, change: MigrationChange) -> RenderableType:
         "migrations.hold": hold_plan,
         "migrations.release": hold_plan,
         "migrations.give-up": give_up_plan,
+        "migrations.rehearse": rehearsal_plan,
     }
     return known.get(verb, wave_plan)(change)
 
@@ -194,6 +219,8 @@ def ended(report: Mapping[str, Any]) -> RenderableType:
     """How a run of a wave ended."""
     if "runs" in report:
         return started(report)
+    if "left_out" in report:
+        return rehearsed(report)
     if "run" not in report:
         return Text("done")
     held = "" if report["pause_ms"] is None else f"; applications were held up for {count(report['pause_ms'])} ms"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,11 +11,9 @@ from anabranch.cli.completing import migration_names, wave_names
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
 from anabranch.cli.migrations import render_runs
-from anabranch.cli.migrations.asking import change, path_of
+from anabranch.cli.migrations.asking import change, document_of
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
-from anabranch.config import migration_file
-from anabranch.errors import InvalidFieldError
 
 
 def start(
@@ -44,17 +42,9 @@ def start(
     No application hears of it. Looks at both clusters first, as `migrate plan` does, and refuses what must not begin.
     Waves whose copying has begun stay as they are. See docs/how-to/migrate.md.
     """
-    if (name is None) == (file is None):
-        raise InvalidFieldError("migrate start", "MIGRATION", "name a migration of the service, or a file with -f")
     client = service_of(ctx, service)
-    fields: Any
-    if file is not None:
-        migration = migration_file.load(file)
-        fields, what = migration_file.migration_fields(migration), migration.name
-        typed = f"-f {quoted(str(file))}"
-    else:
-        assert name is not None
-        fields, what, typed = client.get(path_of(name))["document"], name, quoted(name)
+    fields, typed = document_of(client, "migrate start", name, file)
+    what = fields["name"]
     waves = "".join(f" --wave {quoted(one)}" for one in wave or ())
     change(
         client,

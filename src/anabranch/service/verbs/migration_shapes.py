@@ -42,6 +42,12 @@ class StartWavesRequest(FileRequest):
     waves: Annotated[tuple[Name, ...], Field(max_length=200)] = ()
 
 
+class RehearseRequest(FileRequest):
+    """A migration, of which one wave is rehearsed on topics and groups that are made for it."""
+
+    wave: Name
+
+
 class WaveRequest(Request):
     """A wave of a migration."""
 
@@ -94,6 +100,18 @@ class StartReport:
 
     migration: str
     runs: tuple[WaveRunReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalPlan:
+    """The topics and groups that a rehearsal makes and removes, by the real ones, and what it leaves out."""
+
+    migration: str
+    wave: str
+    topics: Mapping[str, str]
+    groups: Mapping[str, str]
+    left_out: tuple[str, ...]
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.pause import pause_of
+from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
 from anabranch.migration.run import PassedError, WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
@@ -22,6 +23,7 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.migrations import plan as migration_plan
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.plan import MigrationPlan
+from anabranch.operations.migrations.rehearse import RehearsalReport, rehearse
 from anabranch.operations.migrations.waves import WaveRunPlan
 from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import standings
@@ -40,6 +42,8 @@ from anabranch.service.verbs.migration_shapes import (
     NothingUnderWayError,
     NoWaveError,
     OtherMigrationError,
+    RehearsalPlan,
+    RehearseRequest,
     ReleaseRequest,
     SetPlan,
     StartReport,
@@ -252,6 +256,34 @@ async def _cancel(reach: Reach, _: CancelRequest, planned: WaveRunPlan) -> WaveR
     return await _carried_out(reach, planned)
 
 
+# -- rehearsing ------------------------------------------------------------------------------------------------
+
+
+def _rehearsal(request: RehearseRequest) -> Rehearsal:
+    """Raises InvalidMigrationError, NoWaveError."""
+    wanted = request.wanted()
+    migration_plan.check_spec(wanted)
+    wave = wanted.wave(request.wave)
+    if wave is None:
+        raise NoWaveError(wanted.name, request.wave)
+    return rehearsal_of(wanted, wave)
+
+
+async def _rehearse_plan(_: Reach, request: RehearseRequest) -> RehearsalPlan:
+    made = _rehearsal(request)
+    hash_ = plan_hash("migrations.rehearse", migration_fields(made.migration))
+    return RehearsalPlan(made.migration.name, request.wave, made.topics, made.groups, made.left_out, hash_)
+
+
+async def _rehearse(reach: Reach, request: RehearseRequest, _: RehearsalPlan) -> RehearsalReport:
+    made, desk = _rehearsal(request), replace(reach.migrating.desk, account=reach.account)
+
+    async def tell(stage: str) -> None:
+        await reach.tell({"stage": stage})
+
+    return await rehearse(*_clusters(reach, made.migration), desk, made, tell)
+
+
 # -- giving up, holding, changing ------------------------------------------------------------------------------
 
 
@@ -371,6 +403,19 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         lambda request: _words("cancel", request, ("--purge", request.purge)),
         _cancel_plan,
         _cancel,
+    ),
+    Verb(
+        "migrations.rehearse",
+        "Try the whole path of a wave on topics and groups that are made for it, and removed",
+        Role.APPROVER,
+        RehearseRequest,
+        RehearsalPlan,
+        RehearsalReport,
+        _file_subject,
+        lambda request: command("migrate", "rehearse", options=[("--file", FILE), ("--wave", request.wave)]),
+        _rehearse_plan,
+        _rehearse,
+        files=_files,
     ),
     Verb(
         "migrations.give-up",

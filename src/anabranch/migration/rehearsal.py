@@ -1,0 +1,77 @@
+"""A rehearsal of a wave: the same migration on topics and groups that are made for it, and that nobody else uses.
+
+Invariant
+    M10 it names no topic, group, link or code of the wave itself: whatever becomes of it, no application hears of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from anabranch.migration.legs import Leg
+from anabranch.migration.spec import FenceKind, Hooks, Migration, Wave, WaveOrder
+
+BEGIN = "rehearsal."
+_NAME = 40
+_LONGEST_TOPIC = 249
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What is rehearsed: ``topics`` and ``groups`` by the real names, and what is not, in words."""
+
+    migration: Migration
+    topics: dict[str, str]
+    groups: dict[str, str]
+    left_out: tuple[str, ...]
+
+    @property
+    def leg(self) -> Leg:
+        """The way there."""
+        return Leg(self.migration, self.migration.waves[0])
+
+
+def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
+    """The rehearsal of a wave; the same at each call, so that what a killed one has left is found."""
+    name = f"rehearse-{migration.name}"[:_NAME]
+    topics = {topic: _scratch(migration, topic) for topic in wave.topics}
+    groups = {group: _scratch(migration, group) for group in wave.groups}
+    fences = tuple(one for one in wave.fences if one is FenceKind.OBSERVE or (_denies(wave) and one is FenceKind.ACL))
+    made = Wave(
+        wave.name,
+        tuple(topics.values()),
+        tuple(groups.values()),
+        principals=wave.principals if FenceKind.ACL in fences else (),
+        order=WaveOrder.TOGETHER,
+        fences=fences or (FenceKind.OBSERVE,),
+        hooks=Hooks(),
+    )
+    return Rehearsal(replace(migration, name=name, waves=(made,), approvers=()), topics, groups, tuple(_left_out(wave)))
+
+
+def _scratch(migration: Migration, name: str) -> str:
+    return f"{BEGIN}{migration.name}.{name}"[:_LONGEST_TOPIC]
+
+
+def _denies(wave: Wave) -> bool:
+    """Whether the fence names whom it denies; whom rules of the real topics allow has none of topics that are made."""
+    return bool(wave.principals)
+
+
+def _left_out(wave: Wave) -> Iterator[str]:
+    for fence in wave.fences:
+        if fence is FenceKind.ACL and not _denies(wave):
+            yield "fence acl: the wave names no principals, and nobody has rights on topics that are made for this"
+        elif fence is FenceKind.ROUTES:
+            yield f"fence routes: clients of {', '.join(wave.codes)} are not asked to pause"
+        elif fence is FenceKind.HOOK:
+            yield f"hook {wave.hooks.fence}: it would stop real producers"
+    if wave.codes:
+        yield f"codes {', '.join(wave.codes)}: applications are not led"
+    if wave.hooks.release:
+        yield f"hook {wave.hooks.release}: it would let real applications go on"
+    if wave.order is not WaveOrder.TOGETHER:
+        yield f"order {wave.order.value}: all of it is switched at once"
+    for job in wave.jobs:
+        yield f"job {job.name}: its checkpoint holds positions of the real topics"

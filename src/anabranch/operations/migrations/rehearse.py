@@ -1,0 +1,251 @@
+"""Rehearsing a wave: the whole path there and back on topics and groups that are made for it, and then removed.
+
+Each step is the one of a real switch, done by the same engine.  What a rehearsal that was killed has left behind is
+removed by the next one, which finds it by its names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka import admin
+from anabranch.kafka import groups as kafka_groups
+from anabranch.kafka.acls import delete_acls, describe_acls
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
+from anabranch.kafka.log import KeyedLog
+from anabranch.kafka.settling import until_led
+from anabranch.migration.pause import pause_of
+from anabranch.migration.rehearsal import Rehearsal
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import FenceKind
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
+from anabranch.migration.steps import MigrationStep
+from anabranch.model.clock import now_ms
+from anabranch.model.groups import Commit
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.groups.commits import read_groups
+from anabranch.operations.migrations import waves
+from anabranch.operations.migrations.desk import MigrationDesk
+from anabranch.operations.migrations.engine import KeptRun, carry_out
+from anabranch.operations.migrations.linking import delete_link
+from anabranch.operations.migrations.steps import ClusterSteps
+
+_GONE_S, _LOOK_S = 60.0, 0.1
+"""How long a topic may take to be gone, and how often it is looked for."""
+SAMPLES = 20
+"""Records that are written to each partition on either side."""
+_KEPT = ("cleanup.policy", "max.message.bytes", "message.timestamp.type", "compression.type")
+"""Configs of the real topics that change how they are copied."""
+
+Heard = Callable[[str], Awaitable[object]]
+
+
+@dataclass(eq=False)
+class RehearsalFailedError(RefusedError):
+    """A rehearsal did not end as a switch should."""
+
+    wave: str
+    verb: str
+    why: str
+
+    _message = "the rehearsal of wave {wave} failed to {verb}: {why}"
+    _hint = "see to it, then rehearse again: what it made is removed"
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsedRun:
+    """A part of the path: how long it took, and for how long it would have held applications up; in ms."""
+
+    verb: WaveVerb
+    took_ms: int
+    pause_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RehearsalReport:
+    """A rehearsal that went well: records and positions were exact, there and back; ``left_out`` was not tried."""
+
+    migration: str
+    wave: str
+    runs: tuple[RehearsedRun, ...]
+    partitions: int
+    records: int
+    positions: int
+    left_out: tuple[str, ...]
+
+
+async def rehearse(
+    source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal, tell: Heard
+) -> RehearsalReport:
+    """Go the whole path and clean up; raises RehearsalFailedError, ClusterError, and cleans up then, too."""
+    await tell("removing what an earlier rehearsal left")
+    await _clean(source, target, desk, planned)
+    try:
+        return await _rehearsed(source, target, desk, planned, tell)
+    finally:
+        await tell("removing what the rehearsal made")
+        await _clean(source, target, desk, planned)
+
+
+async def _rehearsed(
+    source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal, tell: Heard
+) -> RehearsalReport:
+    steps, leg = ClusterSteps(planned.migration, source, target, desk), planned.leg
+    partitions = await _topics(source, planned)
+    await tell(f"writing {SAMPLES} records to each of {len(partitions)} partitions")
+    expected = await _write(source, partitions, {})
+    await _commit(source, planned, partitions, SAMPLES // 2)
+    runs = [
+        await _run(steps, WaveStanding(leg), WaveVerb.START, tell),
+        await _run(steps, WaveStanding(leg, WaveState.COPYING), WaveVerb.VERIFY, tell),
+        await _run(steps, WaveStanding(leg, WaveState.COPYING), WaveVerb.SWITCH, tell),
+    ]
+    there = [TopicPartition(leg.topics[one.topic], one.partition) for one in partitions]
+    await _check(target, planned, there, expected, SAMPLES // 2)
+    expected = await _write(target, there, expected)
+    await _commit(target, planned, there, SAMPLES + SAMPLES // 2)
+    runs.append(await _run(steps, WaveStanding(leg.next, WaveState.SWITCHED), WaveVerb.REVERSE, tell))
+    await _check(source, planned, partitions, expected, SAMPLES + SAMPLES // 2)
+    return RehearsalReport(
+        planned.migration.name,
+        leg.wave.name,
+        tuple(runs),
+        len(partitions),
+        2 * SAMPLES * len(partitions),
+        2 * len(planned.groups) * len(partitions),
+        planned.left_out,
+    )
+
+
+async def _run(steps: ClusterSteps, stands: WaveStanding, verb: WaveVerb, tell: Heard) -> RehearsedRun:
+    """Carry a run out; raises RehearsalFailedError where it was taken back."""
+    made = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), {}, purge=False)
+
+    async def said(run: WaveRun, waits: str) -> None:
+        step: MigrationStep | None = run.step
+        await tell(f"{verb.value}: {'' if step is None else step.text}: {waits}")
+
+    await tell(f"{verb.value} is rehearsed")
+    run = await carry_out(_Kept(KeptRun(made, 0, "")), made.id, steps, now_ms, said)
+    if run.state is not WaveRunState.DONE:
+        raise RehearsalFailedError(stands.wave.name, verb.value, run.why)
+    pause, over = pause_of(run), run.over_ms or now_ms()
+    return RehearsedRun(verb, over - run.began_ms, None if pause is None else pause.length_ms(over))
+
+
+@dataclass(eq=False)
+class _Kept:
+    """A journal in memory: a rehearsal that is killed is not gone on with, but cleaned up after."""
+
+    kept: KeptRun
+
+    async def read(self, _: str) -> KeptRun:
+        """As it is now."""
+        return self.kept
+
+    async def write(self, before: KeptRun, run: WaveRun) -> KeptRun:
+        """Over what was read."""
+        self.kept = KeptRun(run, before.revision + 1, "")
+        return self.kept
+
+
+# -- what it is tried on ---------------------------------------------------------------------------------------
+
+
+async def _topics(source: Cluster, planned: Rehearsal) -> list[TopicPartition]:
+    """Make the topics, like the real ones in what matters; returns their partitions."""
+    answer = await source.metadata(sorted(planned.topics))
+    configs = await admin.topic_configs(source, list(planned.topics))
+    partitions = []
+    for real, scratch in planned.topics.items():
+        topic = answer.topics[real]
+        source.check(topic.error, "Describe", f"topic {real}")
+        own = {name: found.value for name, found in configs[real].items() if name in _KEPT and found.value is not None}
+        copies = len(next(iter(topic.partitions.values())).replicas)
+        await admin.create_topic(source, scratch, len(topic.partitions), copies, own)
+        partitions += [TopicPartition(scratch, at) for at in sorted(topic.partitions)]
+    await until_led(source, list(planned.topics.values()))
+    return partitions
+
+
+async def _write(
+    cluster: Cluster, partitions: list[TopicPartition], before: Mapping[int, list[bytes]]
+) -> dict[int, list[bytes]]:
+    """Append samples to each partition; returns the keys that each holds then, by its place in the list."""
+    found = {}
+    for at, one in enumerate(partitions):
+        known = before.get(at, [])
+        keys = [f"{at}-{len(known) + number}".encode() for number in range(SAMPLES)]
+        log = KeyedLog(cluster, one.topic, one.partition)
+        if await log.append([(key, b"rehearsal") for key in keys], now_ms()) is None:
+            raise RehearsalFailedError("", "write", f"what became of records of {one} is not known")
+        found[at] = [*known, *keys]
+    return found
+
+
+async def _commit(cluster: Cluster, planned: Rehearsal, partitions: list[TopicPartition], number: int) -> None:
+    """Have each group have read so many records of each partition."""
+    for group in planned.groups.values():
+        commits = {}
+        for one in partitions:
+            entries = await KeyedLog(cluster, one.topic, one.partition).read()
+            commits[one] = Commit(entries[number].offset)
+        await kafka_groups.commit(cluster, group, commits)
+
+
+async def _check(
+    cluster: Cluster,
+    planned: Rehearsal,
+    partitions: list[TopicPartition],
+    expected: Mapping[int, list[bytes]],
+    number: int,
+) -> None:
+    """See that each record is there once, in order, and that each group goes on at exactly its record."""
+    wave = planned.leg.wave.name
+    groups = await read_groups(cluster, list(planned.groups.values()))
+    for at, one in enumerate(partitions):
+        entries = await KeyedLog(cluster, one.topic, one.partition).read()
+        if (keys := [entry.key for entry in entries]) != expected[at]:
+            raise RehearsalFailedError(wave, "copy", f"{one} holds {len(keys)} records, not the {len(expected[at])}")
+        for group in groups.values():
+            commit = group.commits.get(one)
+            if commit is None or commit.offset != entries[number].offset:
+                found = "nothing" if commit is None else f"{commit.offset:,}"
+                why = f"group {group.name} has committed {found} of {one}, and not {entries[number].offset:,}"
+                raise RehearsalFailedError(wave, "move groups", why)
+
+
+# -- and removed -----------------------------------------------------------------------------------------------
+
+
+async def _clean(source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal) -> None:
+    """Remove all that a rehearsal may have made: runs, links, topics and groups; raises ClusterError."""
+    leg = planned.leg
+    steps = ClusterSteps(planned.migration, source, target, desk)
+    for number in (2, 1, 0):
+        one = leg.at(number)
+        await desk.stop_link(one.there, one.link)
+        run = waves.planned_run(WaveStanding(one), WaveVerb.START, "", 0, {}, purge=False)
+        scene = steps.scene(run, run.steps[0])
+        await delete_link(scene)
+    for cluster, topics in ((source, set(leg.topics)), (target, set(leg.topics.values()))):
+        for name in await _there(cluster, topics):
+            await admin.delete_topic(cluster, name)
+        for group in planned.groups.values():
+            await kafka_groups.delete_group(cluster, group)
+        if FenceKind.ACL in leg.wave.fences:
+            made = [rule for rule in await describe_acls(cluster) if rule.resource_name in topics]
+            await delete_acls(cluster, made)
+        async with asyncio.timeout(_GONE_S):
+            while await _there(cluster, topics):
+                await asyncio.sleep(_LOOK_S)
+
+
+async def _there(cluster: Cluster, topics: set[str]) -> list[str]:
+    answer = await cluster.metadata(sorted(topics))
+    return [name for name, topic in answer.topics.items() if topic.error != UNKNOWN_TOPIC]
