@@ -64,7 +64,7 @@ class Leg:
 
     def spec(self, source_id: str = "", target_id: str = "") -> LinkSpec:
         """The link; raises InvalidFieldError."""
-        rules, limits = self.migration.copy, self.migration.limits
+        rules = self.migration.copy
         here, there = ClusterRef(self.here, source_id), ClusterRef(self.there, target_id)
         if self.number:
             before = self.at(self.number - 1)
@@ -79,8 +79,14 @@ class Leg:
             start=rules.start,
             mode=rules.mode,
             configs=rules.configs,
-            rate_limit=limits.source_rate,
+            rate_limit=self._first_rate,
         )
+
+    @property
+    def _first_rate(self) -> int | None:
+        """An equal part of the budget: whichever other waves' links run, they have no more of it together."""
+        budget = self.migration.limits.source_rate
+        return None if budget is None else max(1, budget // max(1, len(self.migration.waves)))
 
 
 def longest_link(migration: Migration) -> str:

@@ -1,0 +1,171 @@
+"""How fast the links of a migration may read, from what was observed and what a person wants: a pure decision.
+
+A factor that is raised halves what they read together, and halves it again as long as it stays raised; once all is
+good for a while that rises evenly to the whole again.
+
+Invariants
+    T1  the rates together are never more than the budget, nor than what the operator allows, as long as these are a
+        byte a second for each link.
+    T2  each link has a rate, of at least its floor (``shares``), or ``PAUSED_RATE`` while all stand still.
+    T3  they stand still only where a person wants it, or where brokers are away or partitions under min ISR, now or a
+        moment ago.
+    T4  with no budget, no wish of the operator's and no factor raised now or of late, nothing is limited.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.migration.estimate import USUAL_RATE
+from anabranch.migration.factors import BrokerLatency, Factor, of_lag, of_latency
+from anabranch.migration.shares import LinkLoad, least, settled, shared
+from anabranch.migration.throttle_state import ThrottleState
+from anabranch.migration.words import rate as rate_words
+
+PAUSED_RATE = 1
+"""Bytes a second: the least that a link can have; after a request of 100 kB a worker sends no other for a day.
+
+A link's own pause is not used for this: people and switches set it and lift it, and nobody else may undo that."""
+# Workers obey within two seconds, and two later it is seen what comes of it: before that nothing asks to halve again.
+REACT_MS = 4_000
+# Shorter than this after a factor was raised it may be the moment between two bursts.
+CALM_MS = 15_000
+# From nothing to the whole: slow enough that a factor is raised again before applications feel it.
+RISE_MS = 60_000
+# No more of the time between two decisions counts: where nobody looked for an hour, nothing is known of it.
+_LONGEST_STEP_MS = 10_000
+# What is usual is the lowest of an hour, in parts: that of its calmest moment.  A cluster that has become slower for
+# good holds copying back for an hour, and then it is usual.
+_PART_MS, _PARTS = 300_000, 12
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorThrottle:
+    """What a person wants: at most ``rate`` bytes a second together, None for no wish; or that all stand still."""
+
+    rate: int | None = None
+    is_paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleLimits:
+    """The budget in bytes a second of all links together, None for none, and what the operator wants."""
+
+    budget: int | None = None
+    operator: OperatorThrottle = OperatorThrottle()
+
+    @property
+    def top(self) -> int | None:
+        """What the links may read together where no factor is raised, at least 1; None for no limit."""
+        return min((max(1, one) for one in (self.budget, self.operator.rate) if one is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleLook:
+    """What was observed once: factors of the clusters, latencies of their brokers, what the links have to copy."""
+
+    factors: tuple[Factor, ...] = ()
+    latencies: tuple[BrokerLatency, ...] = ()
+    loads: tuple[LinkLoad, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleDecision:
+    """The rate of each link, None for no limit; why it is not more, empty where nothing holds it back; all factors."""
+
+    rates: Mapping[str, int | None]
+    is_paused: bool
+    reasons: tuple[str, ...]
+    factors: tuple[Factor, ...]
+
+
+def decide(
+    state: ThrottleState, limits: ThrottleLimits, look: ThrottleLook, now_ms: int
+) -> tuple[ThrottleState, ThrottleDecision]:
+    """What holds from now on, and what the next decision needs to know (T1 to T4)."""
+    lows = _lows(state.lows, look.latencies, now_ms)
+    factors = _factors(look, lows)
+    raised = [one for one in factors if one.is_raised or (one.key in state.raised and not one.is_clear)]
+    raised_ms = now_ms if raised else state.raised_ms
+    stopped_ms = now_ms if any(one.kind.pauses for one in raised) else state.stopped_ms
+    is_stopped = _since(stopped_ms, now_ms) < CALM_MS
+
+    copied = int(sum(load.bytes_a_second for load in look.loads))
+    top = limits.top or state.free_rate or copied or USUAL_RATE
+    lowest = min(top, max(1, len(look.loads)) * least(top, len(look.loads)))
+    rate, halved_ms = state.rate, state.halved_ms
+    if _halves(state, raised, now_ms):
+        rate, halved_ms = max(lowest, min(top, rate or top) // 2), now_ms
+    elif rate is not None and not is_stopped and _since(raised_ms, now_ms) >= CALM_MS:
+        rate += max(1, round(top * min(_LONGEST_STEP_MS, _since(state.decided_ms, now_ms)) / RISE_MS))
+        rate = rate if rate < top else None
+
+    together = limits.top if rate is None else max(lowest, min(top, rate))
+    is_paused = is_stopped or limits.operator.is_paused
+    rates = _rates(state, limits, look.loads, together, is_paused=is_paused)
+    free_rate = top if rate is not None and limits.top is None else None
+    keys = tuple(sorted(one.key for one in raised))
+    moments = (now_ms, halved_ms, raised_ms, stopped_ms)
+    after = ThrottleState(rate, free_rate, rates, None if is_paused else together, keys, *moments, lows)
+    reasons = [*_wishes(limits), *(one.reason for one in raised)]
+    if is_stopped and not any(one.kind.pauses for one in raised):
+        reasons.append(f"copying goes on once all brokers have been there for {CALM_MS // 1000} s")
+    if rate is not None and not is_paused:
+        reasons.append(f"slowed down to {rate_words(together or 0)} of {rate_words(top)}")
+    return after, ThrottleDecision(rates, is_paused, tuple(reasons), factors)
+
+
+def _since(then: int | None, now_ms: int) -> float:
+    """Milliseconds since then; endless where that never was, or the clock has been set back."""
+    return math.inf if then is None or then > now_ms else now_ms - then
+
+
+def _lows(
+    before: Mapping[str, tuple[tuple[int, float], ...]], latencies: Sequence[BrokerLatency], now_ms: int
+) -> dict[str, tuple[tuple[int, float], ...]]:
+    """The lowest latencies of the last hour, with those that were measured now."""
+    part = now_ms // _PART_MS
+    lows = {place: {at: low for at, low in known if part - _PARTS < at <= part} for place, known in before.items()}
+    for one in latencies:
+        mine = lows.setdefault(one.place, {})
+        mine[part] = min(mine.get(part, math.inf), one.median_ms)
+    return {place: tuple(sorted(known.items())) for place, known in lows.items() if known}
+
+
+def _factors(look: ThrottleLook, lows: Mapping[str, tuple[tuple[int, float], ...]]) -> tuple[Factor, ...]:
+    latencies = (of_latency(one, min(low for _, low in lows[one.place])) for one in look.latencies)
+    return (*look.factors, *latencies, *(of_lag(load.link, load.lag_bytes) for load in look.loads))
+
+
+def _halves(state: ThrottleState, raised: Sequence[Factor], now_ms: int) -> bool:
+    """Whether a factor is raised, and what was done of late cannot have helped yet; nothing is copied while stopped."""
+    is_late = _since(state.halved_ms, now_ms) >= REACT_MS and _since(state.stopped_ms, now_ms) >= CALM_MS
+    return is_late and any(one.is_raised for one in raised)
+
+
+def _rates(
+    state: ThrottleState,
+    limits: ThrottleLimits,
+    loads: Sequence[LinkLoad],
+    together: int | None,
+    *,
+    is_paused: bool,
+) -> dict[str, int | None]:
+    if is_paused:
+        return {load.link: PAUSED_RATE for load in loads}
+    if together is None:
+        return {load.link: None for load in loads}
+    shares = shared(together, loads)
+    # Back at the whole it is the whole that holds, and not nearly as much.
+    is_back = together == limits.top and state.together != together
+    return dict(shares) if is_back else dict(settled(state.rates, shares, together))
+
+
+def _wishes(limits: ThrottleLimits) -> Iterator[str]:
+    if limits.operator.is_paused:
+        yield "the operator wants that nothing is copied"
+    rate = limits.operator.rate
+    if rate is not None and (limits.budget is None or rate < limits.budget):
+        yield f"the operator allows {rate_words(rate)}"
