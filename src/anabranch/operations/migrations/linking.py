@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.caughtup import remaining_of
 from anabranch.model.link import LinkSpec, UnknownLinkError
+from anabranch.model.plans import PlanChangedError
 from anabranch.operations.links import change, create, delete
 from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
@@ -139,4 +140,7 @@ async def resume_link(scene: Scene) -> None:
 async def _set_paused(target: Cluster, link: str, *, paused: bool) -> None:
     _, record = await stored(target, link)
     if record.wanted.paused is not paused:
-        await change.apply(target, await change.plan(target, link, change.PAUSE if paused else change.RESUME))
+        try:
+            await change.apply(target, await change.plan(target, link, change.PAUSE if paused else change.RESUME))
+        except PlanChangedError as error:  # its rate was changed at the same time, which is no reason to turn back
+            raise NotYetError(error.message) from error
