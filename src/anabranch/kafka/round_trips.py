@@ -1,8 +1,9 @@
 """How long a broker takes for small requests, and for how long it says that a quota holds this client up.
 
 A metadata request for no topic costs a broker next to nothing: what it takes is the network, and the queue before the
-broker's threads.  Quotas for reading and writing are told in answers to Fetch and Produce alone, whatever these ask
-for; so are asked for nothing.
+broker's threads.  A quota for writing is told in each answer to Produce while it is exceeded, also where nothing is
+written.  One for reading is not told to a Fetch of nothing: brokers do not count a read that they refuse, so that all
+who read stay just below it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from kafka.protocol.metadata import MetadataRequest
 
-from anabranch.kafka import fetch, produce
+from anabranch.kafka import produce
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.probe import ClusterRole
@@ -34,24 +35,20 @@ async def round_trips(cluster: Cluster, node: int, role: ClusterRole) -> RoundTr
     """Ask a broker a few times, one after the other; raises ClusterError, ProtocolError."""
     connection = await cluster.connection(node, _PURPOSE)
     request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-    times = []
-    for _ in range(_TIMES):
+    times: list[float] = []
+    throttle_ms = 0.0
+    while len(times) < _TIMES and not throttle_ms:
         began = time.perf_counter()
         answer = await connection.call(request, _ANSWER_S, cap=12)
         times.append((time.perf_counter() - began) * 1000)
-        if answer.throttle_time_ms:
-            return RoundTrips((), float(answer.throttle_time_ms))
-    throttle_s = await (_told_to_readers if role is ClusterRole.SOURCE else _told_to_writers)(connection)
-    connection.throttled(throttle_s)
-    return RoundTrips(tuple(times), throttle_s * 1000)
-
-
-async def _told_to_readers(connection: Connection) -> float:
-    frame = await fetch.submit(connection, [], max_wait_ms=0, max_bytes=1, min_bytes=0, timeout=_ANSWER_S)
-    try:
-        return fetch.throttle_of(frame)
-    finally:
-        frame.release()
+        throttle_ms = float(answer.throttle_time_ms or 0)
+    if role is ClusterRole.TARGET and not throttle_ms:
+        throttle_ms = 1000 * await _told_to_writers(connection)
+    if not throttle_ms:
+        return RoundTrips(tuple(times), 0.0)
+    # A broker reads nothing more from it for so long: who asks there next would take it for silent.
+    connection.abort("a quota holds it up")
+    return RoundTrips((), throttle_ms)
 
 
 async def _told_to_writers(connection: Connection) -> float:

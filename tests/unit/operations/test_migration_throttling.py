@@ -19,14 +19,15 @@ from anabranch.migration.throttle import CALM_MS, PAUSED_RATE, OperatorThrottle,
 from anabranch.migration.throttle_state import ThrottleState
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, UnknownLinkError, WantedState
+from anabranch.model.reports import LinkStatus
 from anabranch.operations.links import change
-from anabranch.operations.links.status import stored
+from anabranch.operations.links.status import LinkStatusReader, stored
 from anabranch.operations.migrations import linking, throttling
 from anabranch.operations.migrations.desk import MigrationDesk, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.throttling import MigrationThrottle, Throttled
 from anabranch.sandbox import ClusterSpec
-from anabranch.state.topics.control import Links
+from anabranch.state.topics.control import ControlLostError, Links
 from tests.simulated import Simulated
 from tests.unit.link_lab import LINK, Lab, lab
 from tests.unit.operations.test_link_races import PAUSE, before_the_write, changed
@@ -155,18 +156,39 @@ def test_a_network_that_became_slow_halves_and_gives_back(both: Lab, is_source: 
 
 
 def test_a_quota_that_brokers_tell_of_halves(both: Lab) -> None:
-    """The source's is told to those that read, the target's to those that write."""
+    """What was measured then is no latency; the next look is over another connection, from which the broker reads."""
 
     async def test(made: Rounds) -> None:
-        both.here.served.do(lambda one: one.throttles.append(400))
-        result = await made.round()
-        assert factor(result, FactorKind.QUOTA, "source old").value == 400
-        assert result.state.rate == BUDGET // 2
+        await made.round()
+        asked = await made.target.connection(1, "round trips")
         both.there.served.do(lambda one: setattr(one, "produce_throttle_ms", 250))
         result = await made.round()
-        assert factor(result, FactorKind.QUOTA, "source old").value == 0
         assert factor(result, FactorKind.QUOTA, "target new").value == 250
-        assert result.state.rate == BUDGET // 4
+        assert "target new: a quota is exceeded: brokers hold us up for 250 ms" in result.decision.reasons
+        assert not any(one.where == "target new, broker 1" for one in result.decision.factors)
+        assert result.state.rate == BUDGET // 2
+        assert asked.closed is not None
+        both.there.served.do(lambda one: setattr(one, "produce_throttle_ms", 0))
+        result = await made.round()
+        assert factor(result, FactorKind.QUOTA, "target new").value == 0
+        assert factor(result, FactorKind.LATENCY, "target new, broker 1").value > 0
+
+    rounds(both.source, both.target, test)
+
+
+def test_a_target_whose_links_cannot_be_read_is_told_of(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While its brokers answer: nothing is changed, and that is not passed over."""
+
+    async def test(made: Rounds) -> None:
+        async def refused(_: LinkStatusReader) -> list[LinkStatus]:
+            raise ControlLostError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(LinkStatusReader, "read", refused)
+            result = await made.round()
+        assert (result.changed, result.decision.rates) == ((), {})
+        assert [one.partition(":")[0] for one in result.failures] == ["what links of new have to copy is not known"]
+        assert (await made.round()).changed == (LINK,)
 
     rounds(both.source, both.target, test)
 
@@ -210,7 +232,7 @@ def test_a_target_that_is_gone_cannot_be_told_and_is_tried_again(both: Lab) -> N
     async def test(made: Rounds) -> None:
         both.there.broker(1).kill()
         result = await made.round()
-        assert (result.decision.is_paused, result.changed, result.failures) == (True, (), ())
+        assert (result.decision.is_paused, result.changed) == (True, ())
         assert result.decision.reasons[0].startswith("target new: no broker tells how it is: ")
         both.there.broker(1).start()
         result = await made.round()

@@ -65,11 +65,11 @@ class MigrationThrottle:
         cannot be changed is in ``failures`` and tried again in the next round.  Links that somebody changes at the same
         time are left to them until then.
         """
-        look = await self.observe(links)
+        failures: list[str] = []
+        look = await self._observed(links, failures)
         after, decision = decide(state, limits, look, now_ms)
         wanted = {link: rate for link, rate in decision.rates.items() if rate != self._rates[link]}
         changed: list[str] = []
-        failures: list[str] = []
         # Those that lose come first, and nobody gains where one could not: together they never have too much.
         for link in sorted(wanted, key=lambda one: _gains(self._rates[one], wanted[one])):
             if failures and _gains(self._rates[link], wanted[link]):
@@ -87,19 +87,28 @@ class MigrationThrottle:
         return Throttled(after, decision, tuple(changed), tuple(failures))
 
     async def observe(self, links: Sequence[str]) -> ThrottleLook:
-        """Look at both clusters and the links once; raises nothing that a cluster may be the cause of."""
+        """Look at both clusters and the links once; raises nothing that a cluster may be the cause of.
+
+        Where the target does not tell of its links there are no loads.
+        """
+        return await self._observed(links, [])
+
+    async def _observed(self, links: Sequence[str], failures: list[str]) -> ThrottleLook:
         source, target, loads = await asyncio.gather(
-            _cluster(self._source, ClusterRole.SOURCE), _cluster(self._target, ClusterRole.TARGET), self._loads(links)
+            _cluster(self._source, ClusterRole.SOURCE),
+            _cluster(self._target, ClusterRole.TARGET),
+            self._loads(links, failures),
         )
         return ThrottleLook((*source.factors, *target.factors), (*source.latencies, *target.latencies), loads)
 
-    async def _loads(self, links: Sequence[str]) -> tuple[LinkLoad, ...]:
-        """What the links have to copy; none where the target does not tell, which is a factor of it."""
+    async def _loads(self, links: Sequence[str], failures: list[str]) -> tuple[LinkLoad, ...]:
         try:
             async with asyncio.timeout(LOOK_S):
                 found = {status.spec.id: status for status in await self._reader.read()}
-        except (AnabranchError, TimeoutError):
+        except (AnabranchError, TimeoutError) as error:
             self._reader = LinkStatusReader(self._target)
+            why = error.message if isinstance(error, AnabranchError) else f"nothing within {LOOK_S:g} s"
+            failures.append(f"what links of {self._target.name} have to copy is not known: {why}")
             return ()
         self._rates = {link: status.spec.rate_limit for link, status in found.items()}
         return tuple(_load(found[link]) for link in links if link in found)
