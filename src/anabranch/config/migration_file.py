@@ -14,6 +14,7 @@ from anabranch.config.units import parse_interval, parse_rate
 from anabranch.config.yaml_file import FileShape, check, read, refuse_secrets
 from anabranch.errors import InvalidFieldError
 from anabranch.migration.spec import (
+    AccessCarryOver,
     CopyRules,
     FenceKind,
     Hooks,
@@ -102,6 +103,16 @@ class LimitsShape(FileShape):
     quiet: str = Field(default="2s", description="For how long nobody has written when that is taken for proved.")
 
 
+class AccessShape(FileShape):
+    """Access rules and quotas of the waves on the target."""
+
+    sync: bool = Field(default=False, description="Whether they are carried over, before and as a wave is switched.")
+    principals: dict[str, str] = Field(
+        default_factory=dict, description="What principals of the source are called there; others keep their names."
+    )
+    quotas: bool = Field(default=False, description="Whether quotas of users and client ids are carried over, too.")
+
+
 class MigrationShape(FileShape):
     """Applications that are moved from one cluster to another, in waves."""
 
@@ -119,6 +130,7 @@ class MigrationShape(FileShape):
     stragglers: Literal["cancel", "leave"] = Field(
         default="cancel", description="What is done when a client does not pause in time."
     )
+    access: AccessShape = Field(default_factory=AccessShape)
     waves: list[WaveShape] = Field(max_length=200, description="Waves, in the order in which they are switched.")
 
 
@@ -151,6 +163,7 @@ def of_shape(shape: MigrationShape, where: str) -> Migration:
         _limits(shape.limits, where),
         tuple(shape.approvers),
         Stragglers(shape.stragglers),
+        AccessCarryOver(shape.access.sync, shape.access.principals, shape.access.quotas),
     )
 
 
@@ -213,9 +226,14 @@ def migration_fields(migration: Migration) -> dict[str, Any]:
             limits={name: value for name, value in told_limits.items() if value is not None},
             approvers=list(migration.approvers),
             stragglers="" if migration.stragglers is plain.stragglers else migration.stragglers.value,
+            access=_access_fields(migration.access),
         ),
         "waves": [_wave_fields(wave) for wave in migration.waves],
     }
+
+
+def _access_fields(access: AccessCarryOver) -> dict[str, Any]:
+    return _given(sync=access.sync, principals=dict(access.principals), quotas=access.quotas)
 
 
 def _given(**fields: Any) -> dict[str, Any]:

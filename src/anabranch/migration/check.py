@@ -11,17 +11,20 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
+from anabranch.migration.access.scope import EVERYBODY
 from anabranch.migration.legs import NAME, longest_link
-from anabranch.migration.spec import FenceKind, JobKind, Migration, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, JobKind, Migration, Wave, WaveOrder
 from anabranch.model.filters import INTERNAL
 from anabranch.model.reasons import Reason, Severity
 
 _LONGEST_LINK = 63
+_PRINCIPAL = re.compile(r"[A-Za-z]+:.+")
 
 
 def check(migration: Migration) -> tuple[Reason, ...]:
     """Every fault of a migration, and what is worth a look."""
-    return (*_names(migration), *_shared(migration), *(one for wave in migration.waves for one in _wave(wave)))
+    waves = (one for wave in migration.waves for one in _wave(wave, migration.access))
+    return (*_names(migration), *_shared(migration), *_access(migration.access), *waves)
 
 
 def _error(what: str, fix: str = "") -> Reason:
@@ -70,14 +73,22 @@ def _shared(migration: Migration) -> Iterator[Reason]:
                 yield _error(f"{kind} {name} is named {len(holders)} times in wave {holders[0]}", "name it once")
 
 
-def _wave(wave: Wave) -> Iterator[Reason]:
+def _access(access: AccessCarryOver) -> Iterator[Reason]:
+    for principal in dict.fromkeys((*access.principals, *access.principals.values())):
+        if not _PRINCIPAL.fullmatch(principal):
+            yield _error(f"access: {principal!r} is no principal", "write it as the brokers do: User:NAME")
+        elif principal == EVERYBODY:
+            yield _error("access: everybody is mapped to somebody", "map each principal by its own name")
+
+
+def _wave(wave: Wave, access: AccessCarryOver) -> Iterator[Reason]:
     what = f"wave {wave.name}"
     if not wave.topics:
         yield _error(f"{what} has no topic", "name what its applications read and write")
     for topic in wave.topics:
         if INTERNAL.fullmatch(topic):
             yield _error(f"{what}: topic {topic} is never copied", "leave it out: each cluster has its own")
-    yield from _fences(wave)
+    yield from _fences(wave, access)
     for job in wave.jobs:
         if job.kind is JobKind.FLINK and not job.moved:
             yield _error(
@@ -93,7 +104,7 @@ def _wave(wave: Wave) -> Iterator[Reason]:
         )
 
 
-def _fences(wave: Wave) -> Iterator[Reason]:
+def _fences(wave: Wave, access: AccessCarryOver) -> Iterator[Reason]:
     """M2."""
     what = f"wave {wave.name}"
     if not wave.fences:
@@ -109,10 +120,10 @@ def _fences(wave: Wave) -> Iterator[Reason]:
     for fence, given, field, means in needs:
         if fence in wave.fences and not given:
             yield _error(f"{what}: fence {fence.value} needs {field}", f"name {means}, or leave the fence out")
-    if wave.principals and FenceKind.ACL not in wave.fences:
-        yield _error(f"{what}: principals are for fence acl", "add that fence, or leave them out")
+    if wave.principals and FenceKind.ACL not in wave.fences and access == AccessCarryOver():
+        yield _error(f"{what}: principals are for fence acl or access", "add one of these, or leave them out")
     for principal in wave.principals:
-        if not re.fullmatch(r"[A-Za-z]+:.+", principal):
+        if not _PRINCIPAL.fullmatch(principal):
             yield _error(f"{what}: {principal!r} is no principal", "write it as the brokers do: User:NAME")
 
 

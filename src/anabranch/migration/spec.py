@@ -6,6 +6,7 @@ together, or its consumers before its producers, or the other way round.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -115,6 +116,18 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class AccessCarryOver:
+    """Whether access rules are carried over to the target, and quotas with them.
+
+    ``principals`` are what some of the source's principals are called there; all others keep their names.
+    """
+
+    sync: bool = False
+    principals: Mapping[str, str] = field(default_factory=dict, hash=False)
+    quotas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Migration:
     """A migration as it is asked for; ``source`` and ``target`` are names of contexts.
 
@@ -132,6 +145,7 @@ class Migration:
     limits: Limits = Limits()
     approvers: tuple[str, ...] = ()
     stragglers: Stragglers = Stragglers.CANCEL
+    access: AccessCarryOver = AccessCarryOver()
 
     def wave(self, name: str) -> Wave | None:
         """The wave of a name."""

@@ -34,6 +34,7 @@ class StepKind(StrEnum):
     LOOK = "look"
     CREATE_LINK = "create link"
     RUN_LINK = "run link"
+    ACCESS = "carry over access rules"  # and again as a switch begins
     CATCH_UP = "catch up"
     VERIFY = "verify"
 
@@ -88,6 +89,7 @@ def start_steps(leg: Leg) -> tuple[MigrationStep, ...]:
         MigrationStep(StepKind.LOOK, leg.wave.name, look),
         MigrationStep(StepKind.CREATE_LINK, link, f"create link {link} from {leg.here} to {leg.there}: {topics}"),
         MigrationStep(StepKind.RUN_LINK, link, f"run link {link}"),
+        *_access(leg),
         MigrationStep(StepKind.CATCH_UP, link, f"wait until {link} has copied what {leg.here} holds"),
     )
 
@@ -131,6 +133,7 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
     wave = leg.wave.name
     return (
         MigrationStep(StepKind.PREFLIGHT, wave, f"look at wave {wave} again, and give every reason against it"),
+        *_access(leg),
         *(_fenced(leg) if moves_writers else ()),
         *(_staged(leg) if moves_readers else ()),
         *(_end_of_copy(leg) if moves_writers else ()),
@@ -139,6 +142,14 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
         *(_released(leg, part)),
         *(_turned(leg) if moves_writers else ()),
     )
+
+
+def _access(leg: Leg) -> Iterator[MigrationStep]:
+    """On the way back the source's rules are still there."""
+    access, wave = leg.migration.access, leg.wave.name
+    if access.sync and not leg.leads_back:
+        what = "access rules and quotas" if access.quotas else "access rules"
+        yield MigrationStep(StepKind.ACCESS, wave, f"carry over {what} of wave {wave} from {leg.here} to {leg.there}")
 
 
 def _fenced(leg: Leg) -> Iterator[MigrationStep]:

@@ -13,6 +13,7 @@ from anabranch.config.migration_file import load, migration_fields, migration_of
 from anabranch.config.yaml_file import LiteralSecretError, write
 from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.migration.spec import (
+    AccessCarryOver,
     CopyRules,
     FenceKind,
     Hooks,
@@ -85,6 +86,7 @@ migrations = st.builds(
     limits,
     several,
     st.sampled_from(Stragglers),
+    st.builds(AccessCarryOver, st.booleans(), st.dictionaries(words, words, max_size=3), st.booleans()),
 )
 
 
@@ -95,9 +97,10 @@ def test_what_is_written_is_read_as_the_same(migration: Migration) -> None:
     again = migration_of(fields, "x")
     assert again == migration
     assert migration_fields(again) == fields
-    assert (again.copy.start.offsets, again.copy.naming.options) == (
+    assert (again.copy.start.offsets, again.copy.naming.options, again.access.principals) == (
         migration.copy.start.offsets,
         migration.copy.naming.options,
+        migration.access.principals,
     )
 
 
@@ -124,6 +127,7 @@ BASE: dict[str, Any] = {"name": "m", "source": "old", "target": "new", "waves": 
         ({"waves": [{"name": "a", "topics": [], "fences": ["walls"]}]}, "waves.0.fences.0", "'routes'"),
         ({"wave": []}, "wave", "unknown field"),
         ({"limits": {"source_rate": "fast"}}, "limits.source_rate", "'fast' is not a rate"),
+        ({"access": {"principals": ["User:shop"]}}, "access.principals", "valid dictionary"),
         ({"limits": {"quiet": "soon"}}, "limits.quiet", "'soon' is not a length of time"),
         ({"limits": {"longest_pause": "2h"}}, "limits.longest_pause", "2h is not from 100ms to 1h"),
         ({"copy": {"start": "yesterday"}}, "copy.", "yesterday"),

@@ -8,7 +8,7 @@ import pytest
 
 from anabranch.migration.check import check
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
+from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
 from anabranch.model.reasons import errors
 
 pytestmark = pytest.mark.unit
@@ -55,8 +55,12 @@ def test_a_good_one_has_no_fault() -> None:
         (with_wave(fences=(FenceKind.HOOK,)), ["wave orders: fence hook needs hooks.fence"]),
         (with_wave(fences=(FenceKind.ROUTES,), codes=()), ["wave orders: fence routes needs codes"]),
         (with_wave(fences=(FenceKind.ACL, FenceKind.ACL)), ["wave orders: fence acl is named twice"]),
-        (with_wave(principals=("User:shop",)), ["wave orders: principals are for fence acl"]),
+        (with_wave(principals=("User:shop",)), ["wave orders: principals are for fence acl or access"]),
         (with_wave(fences=(FenceKind.ACL,), principals=("shop",)), ["wave orders: 'shop' is no principal"]),
+        (
+            replace(GOOD, access=AccessCarryOver(True, {"shop": "User:a", "User:b": "User:*"})),
+            ["access: 'shop' is no principal", "access: everybody is mapped to somebody"],
+        ),
         (
             with_wave(jobs=(StreamJob("sums", JobKind.FLINK, "/cp"),)),
             ["wave orders: job sums: a Flink snapshot is not rewritten in its place"],
@@ -83,6 +87,11 @@ def test_a_hook_is_enough_for_its_fence() -> None:
     """As codes are for routes."""
     assert told(with_wave(fences=(FenceKind.HOOK,), hooks=Hooks("./stop"))) == []
     assert told(with_wave(fences=(FenceKind.ROUTES, FenceKind.OBSERVE))) == []
+
+
+def test_principals_are_for_access_rules_too() -> None:
+    """A source without an authorizer has no fence of rules, and they are what rules are proposed for."""
+    assert told(replace(with_wave(principals=("User:shop",)), access=AccessCarryOver(True))) == []
 
 
 def test_names_of_links_that_would_be_too_long_are_told() -> None:

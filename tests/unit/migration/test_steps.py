@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
 from anabranch.migration.steps import (
     Part,
     StepKind,
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.unit
 
 BEFORE = {
     StepKind.PREFLIGHT,
+    StepKind.ACCESS,
     StepKind.FENCE,
     StepKind.QUIET,
     StepKind.PIN,
@@ -60,16 +61,19 @@ waves = st.builds(
 )
 
 
-def leg_of(wave: Wave, number: int = 0) -> Leg:
+UNASKED = AccessCarryOver()
+
+
+def leg_of(wave: Wave, number: int = 0, access: AccessCarryOver = UNASKED) -> Leg:
     """One of its legs."""
-    return Leg(Migration("move", "old", "new", (wave,)), wave, number)
+    return Leg(Migration("move", "old", "new", (wave,), access=access), wave, number)
 
 
-@given(waves)
-def test_each_switch_has_one_point_of_no_return(wave: Wave) -> None:
+@given(waves, st.booleans())
+def test_each_switch_has_one_point_of_no_return(wave: Wave, sync: bool) -> None:
     """What can be put back stands before it, what must be ended after it; nothing is done twice."""
     for part, number in itertools.product(parts(wave), (0, 1, 2)):
-        steps = switch_steps(leg_of(wave, number), part)
+        steps = switch_steps(leg_of(wave, number, AccessCarryOver(sync)), part)
         kinds = [step.kind for step in steps]
         at = kinds.index(StepKind.JOURNAL)
         assert kinds.count(StepKind.JOURNAL) == 1
@@ -142,3 +146,15 @@ def test_what_is_over_forgets_the_last_link_first() -> None:
     ]
     assert [step.kind for step in cancel_steps(leg_of(wave), purge=False)][-1] is StepKind.DELETE_LINK
     assert [step.kind for step in cancel_steps(leg_of(wave), purge=True)][-1] is StepKind.PURGE
+
+
+@pytest.mark.parametrize(("number", "carries"), [(0, True), (1, False), (2, True)])
+def test_access_rules_are_carried_over_on_each_way_to_the_target(number: int, carries: bool) -> None:
+    """Once the link runs, and right after the first look of a switch; never on the way back, never unasked."""
+    wave = Wave("orders", ("orders",), ("shop",))
+    leg = leg_of(wave, number, AccessCarryOver(True))
+    start, switch = ([step.kind for step in steps] for steps in (start_steps(leg), switch_steps(leg, Part.ALL)))
+    assert (start[2] is StepKind.ACCESS, switch[1] is StepKind.ACCESS) == (carries, carries)
+    assert [kinds.count(StepKind.ACCESS) for kinds in (start, switch)] == [carries, carries]
+    plain = leg_of(wave, number, AccessCarryOver(principals={"User:a": "User:b"}, quotas=True))
+    assert not any(step.kind is StepKind.ACCESS for step in (*start_steps(plain), *switch_steps(plain, Part.ALL)))
