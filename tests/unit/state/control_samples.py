@@ -9,12 +9,15 @@ from anabranch.groups.baseline import Baseline, BaselinePartition, Coverage
 from anabranch.groups.continuous_sync import SyncState
 from anabranch.groups.freshness import GroupSyncStatus, SyncRound
 from anabranch.groups.undo import UndoRecord
+from anabranch.migration.access.values import QuotaKey
+from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.configs import ConfigRules
 from anabranch.model.decisions import LaneDecision, SourcePartition
 from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, GroupRules, LinkRecord, LinkSpec, MirroredTopic, ModePolicy, WantedState
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.quotas import CLIENT_ID, PRODUCER_BYTE_RATE, USER, quota_entity
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import LinkPlan, StopRequest
 from anabranch.model.start import LaneStart, StartKind, StartPosition
@@ -26,6 +29,16 @@ from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 ORDERS = TopicId(UUID("0f8fad5b-d9cb-469f-a165-70867728950e"))
 MIRROR = TopicId(UUID("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
 LANE = LaneKey("old-new", ORDERS, 3, 0)
+RULE = Acl(
+    ResourceType.TOPIC,
+    "größe.orders",
+    PatternType.PREFIXED,
+    "User:CN=shop/till,O=a",
+    "*",
+    AclOperation.READ,
+    AclPermission.ALLOW,
+)
+QUOTA = QuotaKey(quota_entity({USER: "shop", CLIENT_ID: None}), PRODUCER_BYTE_RATE)
 
 LINK = LinkRecord(
     wanted=WantedState(

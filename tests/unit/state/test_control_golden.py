@@ -13,8 +13,10 @@ import control_samples as samples
 import pytest
 
 from anabranch.copier.planning import assignments
+from anabranch.migration.access.values import QuotaKey, WaveName
 from anabranch.protocol.claims import ClaimState, FenceKey
-from anabranch.state.codecs import claims, gap_records, links, positions, progress, ranges
+from anabranch.state.codecs import access, claims, gap_records, links, positions, progress, ranges
+from anabranch.state.codecs.errors import MalformedRecordError
 
 pytestmark = pytest.mark.unit
 
@@ -22,7 +24,29 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "control"
 
 Case = tuple[str, bytes, bytes, Callable[[bytes, bytes], Any], Any]
 ENDED = replace(samples.CLAIM, state=ClaimState.RELEASED, end=7_001)
+MOVED = WaveName("move", "orders")
+
+
+def _made_rule(key: bytes, value: bytes) -> access.AccessKey:
+    access.decode_rule(value)
+    return access.decode_key(key)
+
+
 CASES: list[Case] = [
+    (
+        "rule-v1",
+        access.encode_key(access.AccessKey(MOVED, samples.RULE)),
+        access.encode_rule(),
+        _made_rule,
+        (MOVED, samples.RULE),
+    ),
+    (
+        "quota-v1",
+        access.encode_key(access.AccessKey(MOVED, samples.QUOTA)),
+        access.encode_quota(frozenset({2048.5})),
+        lambda key, value: access.decode_quota(value),
+        frozenset({2048.5}),
+    ),
     (
         "link-v2",
         links.link_key("old-new"),
@@ -179,6 +203,8 @@ def test_golden_bytes_read_as_the_value_that_was_meant(
 
 
 DESCRIBED = {
+    "An access rule that was made": ["rule-v1"],
+    "A quota that was made": ["quota-v1"],
     "A link": ["link-v1", "link-v2", "link-v3", "link-v4"],
     "A topic that a link fills": ["topic-v1"],
     "A decision": ["decision-v1"],
@@ -218,3 +244,17 @@ def test_each_golden_value_is_described() -> None:
     assert "[stored offset maps](offset-maps.md)" in SECTIONS["Runs"]
     names = {name for values in DESCRIBED.values() for name in values} | sentences.keys() | {"runs-v1", "runs-v2"}
     assert names == {case[0] for case in CASES} - {"assignment-v1", "assignment-v2"}
+
+
+def test_a_quotas_key_has_its_entity_and_other_keys_are_refused() -> None:
+    """Also one of a default entity; and what is no rule and no quota is not passed over."""
+    for key in (samples.QUOTA, QuotaKey((("client-id", None), ("user", "größe/x")), "producer_byte_rate")):
+        assert access.decode_key(access.encode_key(access.AccessKey(MOVED, key))) == (MOVED, key)
+    values = frozenset({3.0, 1.0})
+    assert access.encode_quota(values) == b'{"v":1,"values":[{"value":1.0},{"value":3.0}]}'
+    assert access.decode_quota(access.encode_quota(values)) == values
+    rule = access.encode_key(access.AccessKey(MOVED, samples.RULE))
+    wrong = (b"move/orders/role/[]", b"move/orders", b"\xff", b"move/orders/rule/[1]", rule.replace(b"READ", b"SEE"))
+    for data in (*wrong, b'move/orders/quota/[[[1,2]],"x"]', b"move/orders/quota/" + b"[" * 100_000):
+        with pytest.raises(MalformedRecordError, match="the key"):
+            access.decode_key(data)

@@ -11,13 +11,14 @@ import pytest
 from test_control_golden import CASES, GOLDEN
 
 from anabranch.copier.planning import assignments
-from anabranch.state.codecs import claims, gap_records, links, positions, progress, verified
+from anabranch.state.codecs import access, claims, gap_records, links, positions, progress, verified
 from anabranch.state.codecs.errors import MalformedRecordError, NewerFormatError
 
 pytestmark = pytest.mark.unit
 
 ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "link": links.encode_link,
+    "quota": access.encode_quota,
     "mark": positions.encode_baseline,
     "round": positions.encode_round,
     "since": positions.encode_since,

@@ -19,6 +19,9 @@ POSITIONS = "__anabranch_positions"
 VERIFIED = "__anabranch_verified"
 """Made when a link is first verified: nothing that copies needs it, so it is not among ``ALL``."""
 
+ACCESS = "__anabranch_access"
+"""Made when access rules are first carried over."""
+
 ALL = (LINKS, CLAIMS, GAP_RECORDS, RUNS, PROGRESS)
 PARTITIONS = 1
 
