@@ -59,7 +59,7 @@ ASKING = {
     "migrate discover": ("--source", "old", "--watch", "0s"),
 }
 ELSEWHERE = {
-    "migrate plan": "its clusters are in a file: tests/integration/migrations",
+    **dict.fromkeys(("migrate plan", "migrate access"), "its clusters are in a file: tests/integration/migrations"),
     "link metrics": "serves on and says so in a metric",
     "link package": "asks no cluster",
     "checkpoint undo": "asks no cluster",

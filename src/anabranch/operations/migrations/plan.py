@@ -25,6 +25,7 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
 from anabranch.operations.links import create
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
+from anabranch.operations.migrations import access
 from anabranch.operations.migrations.inventory import take_inventory
 
 
@@ -116,7 +117,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
-    found = check_spec(migration)
+    found = check_sound(migration)
     here, there = await asyncio.gather(take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0))
     estimates = {wave.name: _estimate(migration, wave, here) for wave in migration.waves}
     reasons = preflight(migration, here, there, estimates)
@@ -124,6 +125,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
         await _wave(source, target, migration, wave, here, there, estimates[wave.name], reasons[wave.name])
         for wave in migration.waves
     ]
+    of_access = await access.reasons_of(source, target, migration) if migration.access.sync else ()
     return MigrationPlan(
         migration.name,
         migration.source,
@@ -131,14 +133,14 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
         migration.target,
         there.cluster_id,
         tuple(waves),
-        (*found, *reasons[""]),
+        (*found, *reasons[""], *of_access),
         _hash(migration, here, there, waves),
         migration,
     )
 
 
-def check_spec(migration: Migration) -> tuple[Reason, ...]:
-    """What is worth a look in a migration as asked for; raises InvalidMigrationError where it contradicts itself."""
+def check_sound(migration: Migration) -> tuple[Reason, ...]:
+    """What is worth a look in a migration that has no faults; raises InvalidMigrationError for one that has."""
     found = check.check(migration)
     if faults := errors(found):
         raise InvalidMigrationError(migration.name, faults)

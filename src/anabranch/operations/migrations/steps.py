@@ -12,7 +12,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, StepKind
-from anabranch.operations.migrations import ending, fencing, linking, looking, positions
+from anabranch.operations.migrations import access, ending, fencing, linking, looking, positions
 from anabranch.operations.migrations.desk import MigrationDesk, Scene
 from anabranch.operations.migrations.linking import Result
 
@@ -71,6 +71,17 @@ async def _preflight(scene: Scene) -> Result:
     return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
 
 
+async def _access(scene: Scene) -> Result:
+    done = await access.carry_over(scene.here, scene.there, scene.leg)
+    return {"created": len(done.created), "deleted": len(done.deleted), "quotas": len(done.quotas)}
+
+
+async def _take_access_back(scene: Scene) -> None:
+    """A start that is taken back leaves nothing behind; a switch leaves what the start had made."""
+    if any(step.kind is StepKind.CREATE_LINK for step in scene.run.steps):
+        await access.take_back(scene.there, scene.leg)
+
+
 async def _fence(scene: Scene) -> Result:
     match FenceKind(scene.subject):
         case FenceKind.HOOK:
@@ -115,6 +126,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.LOOK: looking.look,
     StepKind.CREATE_LINK: linking.create_link,
     StepKind.RUN_LINK: linking.run_link,
+    StepKind.ACCESS: _access,
     StepKind.CATCH_UP: linking.catch_up,
     StepKind.VERIFY: linking.verify,
     StepKind.PREFLIGHT: _preflight,
@@ -140,6 +152,7 @@ _DO: Mapping[StepKind, Does] = {
 _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.CREATE_LINK: linking.delete_link,
     StepKind.RUN_LINK: linking.end_link,
+    StepKind.ACCESS: _take_access_back,
     StepKind.FENCE: _lift,
     StepKind.PAUSE_LINK: linking.resume_link,
     StepKind.PREPARE_REVERSE: linking.delete_reverse,

@@ -262,7 +262,7 @@ async def _cancel(reach: Reach, _: CancelRequest, planned: WaveRunPlan) -> WaveR
 def _rehearsal(request: RehearseRequest) -> Rehearsal:
     """Raises InvalidMigrationError, NoWaveError."""
     wanted = request.wanted()
-    migration_plan.check_spec(wanted)
+    migration_plan.check_sound(wanted)
     wave = wanted.wave(request.wave)
     if wave is None:
         raise NoWaveError(wanted.name, request.wave)
@@ -355,7 +355,7 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
         )
         if after is None or before.topics != after.topics or before.order is not after.order or not same_clusters:
             raise MovedWaveError(wanted.name, name, stands.state.value)
-    migration_plan.check_spec(wanted)
+    migration_plan.check_sound(wanted)
     fields = migration_fields(wanted)
     return SetPlan(wanted.name, known.kept.document, fields, plan_hash(known.kept.revision, fields), known.kept)
 

@@ -1,0 +1,168 @@
+"""Carry access rules and quotas over to the target: planned, applied, kept up with what changes on the source.
+
+What is made is written down before, in ``__anabranch_access`` on the target: the record lies where its rules lie, as
+undo records of groups do, so that whoever comes next, from whichever machine, deletes nothing that was not made here.
+
+The races: a rule that somebody else makes between the look and the making counts as made here, and so does one that
+two waves, applied at once by two people, each take for their own; the next look finds what is missing then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.acls import create_acls, delete_acls
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.kafka.quotas import alter_quotas
+from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, while_made
+from anabranch.migration.access.scope import access_scope
+from anabranch.migration.access.values import Access, Made, WaveName, all_made
+from anabranch.migration.access.wave import WantedAccess, WaveAccess, access_reasons, wanted_access, wave_access
+from anabranch.migration.legs import Leg
+from anabranch.migration.spec import Migration
+from anabranch.model.acls import Acl
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
+from anabranch.model.quotas import QuotaEntity
+from anabranch.model.reasons import Reason, Severity
+from anabranch.operations.documents import plain
+from anabranch.operations.migrations.access_seen import AccessSeen, look, look_there, stored_links
+from anabranch.state.topics.access import AccessRecord
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPlan:
+    """What is done on the target for each wave that has not been switched yet; the hash covers what is done alone."""
+
+    migration: str
+    source: str
+    target: str
+    waves: tuple[WaveAccess, ...]
+    reasons: tuple[Reason, ...]
+    hash: str
+    request: Migration = field(metadata=REQUEST)
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to do."""
+        return any(wave.changes.changes for wave in self.waves)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessReport:
+    """What was done on the target."""
+
+    migration: str
+    target: str
+    created: tuple[Acl, ...]
+    deleted: tuple[Acl, ...]
+    quotas: tuple[QuotaChange, ...]
+
+
+async def plan(source: Cluster, target: Cluster, migration: Migration) -> AccessPlan:
+    """Look at both clusters for a migration that has no faults; changes nothing.
+
+    A wave whose way back is stored has been switched: the source leads no more, and nothing is carried over for it.
+    Raises NoAuthorizerError of the target, UnknownAclsError, ClusterError.
+    """
+    links = await stored_links(source)
+    legs = [Leg(migration, wave) for wave in migration.waves]
+    done = [leg.wave.name for leg in legs if leg.next.link in links]
+    seen = await look(source, target, quotas=migration.access.quotas)
+    waves = _waves(source, seen, [leg for leg in legs if leg.wave.name not in done])
+    reasons = [one for wave in waves for one in access_reasons(wave, source.name, target.name)]
+    reasons += [_switched(wave, target.name) for wave in done]
+    hash_ = plan_hash(await source.cluster_id(), await target.cluster_id(), migration.name, *map(_rests_on, waves))
+    return AccessPlan(
+        migration.name, source.name, target.name, tuple(waves), (*reasons, *seen.reasons), hash_, migration
+    )
+
+
+async def apply(source: Cluster, target: Cluster, planned: AccessPlan) -> AccessReport:
+    """Do what was planned, if it still holds; done again it does nothing.
+
+    Raises PlanChangedError, AclsRefusedError, QuotasRefusedError, ControlLostError, ClusterError.
+    """
+    now = await plan(source, target, planned.request)
+    check_holds(f"access of migration {planned.migration!r}", planned, now)
+    record = AccessRecord(target)
+    await record.sync()
+    return await _make(target, record, {WaveName(now.migration, one.wave): one.changes for one in now.waves})
+
+
+async def carry_over(source: Cluster, target: Cluster, leg: Leg) -> AccessReport:
+    """Do it for the wave of a leg that leads to the target; raises what ``plan`` and ``apply`` raise."""
+    seen = await look(source, target, quotas=leg.migration.access.quotas)
+    (found,) = _waves(source, seen, [leg])
+    return await _make(target, seen.record, {WaveName(leg.migration.name, found.wave): found.changes})
+
+
+async def take_back(target: Cluster, leg: Leg) -> AccessReport:
+    """Delete what was made for a wave, but for what was made for another one, too, or has been changed since."""
+    owner = WaveName(leg.migration.name, leg.wave.name)
+    there, record = await look_there(target, quotas=False)
+    others = all_made(made for name, made in record.made.items() if name != owner)
+    return await _make(target, record, {owner: diff(Access(), there, record.made.get(owner, Made()), others)})
+
+
+async def reasons_of(source: Cluster, target: Cluster, migration: Migration) -> tuple[Reason, ...]:
+    """What the plan of a migration says of it: what forbids it, too, is a reason.  Raises ClusterError."""
+    try:
+        return (await plan(source, target, migration)).reasons
+    except (RefusedError, PermissionDeniedError) as error:
+        what = f"access rules cannot be carried over: {error.message}"
+        return (Reason.found(Severity.ERROR, what, error.hint),)
+
+
+def _waves(source: Cluster, seen: AccessSeen, legs: Iterable[Leg]) -> list[WaveAccess]:
+    """What is done for each, after those before it."""
+    target, made = seen.target, dict(seen.record.made)
+    found = []
+    for leg in legs:
+        owner = WaveName(leg.migration.name, leg.wave.name)
+        own, others = made.get(owner, Made()), all_made(one for name, one in made.items() if name != owner)
+        wanted = _wanted(source, seen, leg)
+        changes = diff(wanted.access, target, own, others)
+        target, made[owner] = changed(target, changes), once_made(own, changes)
+        found.append(wave_access(leg.wave.name, wanted, changes))
+    return found
+
+
+def _wanted(source: Cluster, seen: AccessSeen, leg: Leg) -> WantedAccess:
+    scope = access_scope(leg, source.transport.principal)
+    return wanted_access(scope, seen.rules, seen.quotas.quotas, seen.source_users, seen.target_users)
+
+
+def _switched(wave: str, target: str) -> Reason:
+    return Reason.found(Severity.INFO, f"wave {wave} has been switched: its access rules are those of {target} now")
+
+
+def _rests_on(found: WaveAccess) -> object:
+    changes = found.changes
+    rules = changes.create, changes.delete, changes.adopt, changes.forget
+    return plain((found.wave, *rules, changes.quotas, changes.quotas_adopted, changes.quotas_forgotten))
+
+
+async def _make(target: Cluster, record: AccessRecord, wanted: Mapping[WaveName, AccessDiff]) -> AccessReport:
+    own = {owner: record.made.get(owner, Made()) for owner in wanted}
+    await record.put({owner: while_made(own[owner], changes) for owner, changes in wanted.items()})
+    create = {rule for changes in wanted.values() for rule in changes.create}
+    gone = {rule for changes in wanted.values() for rule in changes.delete}
+    quotas = {change.key: change for changes in wanted.values() for change in changes.quotas}
+    if create:
+        await create_acls(target, create)
+    if quotas:
+        await alter_quotas(target, _by_entity(quotas.values()))
+    deleted = await delete_acls(target, gone - create) if gone - create else ()
+    await record.put({owner: once_made(own[owner], changes) for owner, changes in wanted.items()})
+    name = next((owner.migration for owner in wanted), "")
+    return AccessReport(name, target.name, tuple(sorted(create)), deleted, tuple(quotas.values()))
+
+
+def _by_entity(changes: Iterable[QuotaChange]) -> dict[QuotaEntity, dict[str, float | None]]:
+    found: dict[QuotaEntity, dict[str, float | None]] = {}
+    for change in changes:
+        found.setdefault(change.entity, {})[change.name] = change.value
+    return found
