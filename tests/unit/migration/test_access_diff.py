@@ -51,8 +51,8 @@ def test_what_was_done_is_not_to_be_done_again(wanted: Access, target: Access, o
 def test_nothing_is_touched_that_was_not_made_here(wanted: Access, target: Access, own: Made, others: Made) -> None:
     """Nor what another wave has made, or wants, too; and what is touched is in the record first."""
     found = diff(wanted, target, own, others)
-    assert {*found.delete} <= (own.rules & target.rules) - wanted.rules - others.rules
-    assert target.rules - changed(target, found).rules == {*found.delete}
+    assert {*found.delete} == own.rules - wanted.rules - others.rules
+    assert target.rules - changed(target, found).rules == {*found.delete} & target.rules
     for change in found.quotas:
         assert change.before is None or change.before in (own | others).quotas[change.key]
         assert change.value is not None or change.key not in {**wanted.quotas, **others.quotas}

@@ -36,7 +36,8 @@ class AccessDiff:
 
     ``adopt`` are wanted rules that were made for another wave, and are this one's, too, from now on, ``quotas_adopted``
     the same of quotas.  ``forget`` are rules that are not this wave's any more; ``delete`` are those of them that are
-    taken away.  ``conflicts`` are quotas that somebody else gave another value, which stays.
+    taken away, also where the target does not tell them: a broker may not know yet what was made just now.
+    ``conflicts`` are quotas that somebody else gave another value, which stays.
     """
 
     create: tuple[Acl, ...] = ()
@@ -66,7 +67,7 @@ def diff(wanted: Access, target: Access, own: Made, others: Made) -> AccessDiff:
     forgotten += [change.key for change in conflicts if change.key in own.quotas]
     return AccessDiff(
         create=tuple(sorted(wanted.rules - target.rules)),
-        delete=tuple(sorted((forget & target.rules) - others.rules)),
+        delete=tuple(sorted(forget - others.rules)),
         there=tuple(sorted(wanted.rules & target.rules)),
         adopt=tuple(sorted((wanted.rules & target.rules & others.rules) - own.rules)),
         forget=tuple(sorted(forget)),

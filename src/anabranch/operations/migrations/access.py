@@ -9,20 +9,23 @@ two waves, applied at once by two people, each take for their own; the next look
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
-from anabranch.kafka.acls import create_acls, delete_acls
+from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
-from anabranch.kafka.quotas import alter_quotas
+from anabranch.kafka.quotas import alter_quotas, describe_quotas
 from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, while_made
 from anabranch.migration.access.scope import access_scope
-from anabranch.migration.access.values import Access, Made, WaveName, all_made
+from anabranch.migration.access.values import Access, Made, QuotaKey, WaveName, all_made, quota_values
 from anabranch.migration.access.wave import WantedAccess, WaveAccess, access_reasons, wanted_access, wave_access
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration
+from anabranch.migration.words import counted
 from anabranch.model.acls import Acl
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.quotas import QuotaEntity
@@ -30,6 +33,8 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.documents import plain
 from anabranch.operations.migrations.access_seen import AccessSeen, look, look_there, stored_links
 from anabranch.state.topics.access import AccessRecord
+
+_TOLD_S, _PAUSE_S = 5.0, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,16 @@ async def plan(source: Cluster, target: Cluster, migration: Migration) -> Access
     """Look at both clusters for a migration that has no faults; changes nothing.
 
     A wave whose way back is stored has been switched: the source leads no more, and nothing is carried over for it.
-    Raises NoAuthorizerError of the target, UnknownAclsError, ClusterError.
+    Raises WrongClusterError, NoAuthorizerError of the target, UnknownAclsError, ClusterError.
     """
     links = await stored_links(source)
     legs = [Leg(migration, wave) for wave in migration.waves]
     done = [leg.wave.name for leg in legs if leg.next.link in links]
-    seen = await look(source, target, quotas=migration.access.quotas)
+    seen = await look(source, target, migration)
     waves = _waves(source, seen, [leg for leg in legs if leg.wave.name not in done])
     reasons = [one for wave in waves for one in access_reasons(wave, source.name, target.name)]
     reasons += [_switched(wave, target.name) for wave in done]
+    reasons += _unnamed(seen.record, migration)
     hash_ = plan_hash(await source.cluster_id(), await target.cluster_id(), migration.name, *map(_rests_on, waves))
     return AccessPlan(
         migration.name, source.name, target.name, tuple(waves), (*reasons, *seen.reasons), hash_, migration
@@ -94,7 +100,7 @@ async def apply(source: Cluster, target: Cluster, planned: AccessPlan) -> Access
 
 async def carry_over(source: Cluster, target: Cluster, leg: Leg) -> AccessReport:
     """Do it for the wave of a leg that leads to the target; raises what ``plan`` and ``apply`` raise."""
-    seen = await look(source, target, quotas=leg.migration.access.quotas)
+    seen = await look(source, target, leg.migration)
     (found,) = _waves(source, seen, [leg])
     return await _make(target, seen.record, {WaveName(leg.migration.name, found.wave): found.changes})
 
@@ -139,6 +145,14 @@ def _switched(wave: str, target: str) -> Reason:
     return Reason.found(Severity.INFO, f"wave {wave} has been switched: its access rules are those of {target} now")
 
 
+def _unnamed(record: AccessRecord, migration: Migration) -> Iterable[Reason]:
+    """What was made for waves that the file had once: it stays, for nobody says what became of them."""
+    for (name, wave), made in sorted(record.made.items(), key=lambda one: one[0]):
+        if name == migration.name and migration.wave(wave) is None and (made.rules or made.quotas):
+            what = f"{counted(len(made.rules), 'access rule')} of wave {wave}, which is not in the file, stay"
+            yield Reason.found(Severity.WARNING, what, "name the wave in the file again, or delete them by hand")
+
+
 def _rests_on(found: WaveAccess) -> object:
     changes = found.changes
     rules = changes.create, changes.delete, changes.adopt, changes.forget
@@ -156,9 +170,27 @@ async def _make(target: Cluster, record: AccessRecord, wanted: Mapping[WaveName,
     if quotas:
         await alter_quotas(target, _by_entity(quotas.values()))
     deleted = await delete_acls(target, gone - create) if gone - create else ()
+    await _until_told(target, create, gone - create, quotas)
     await record.put({owner: once_made(own[owner], changes) for owner, changes in wanted.items()})
     name = next((owner.migration for owner in wanted), "")
     return AccessReport(name, target.name, tuple(sorted(create)), deleted, tuple(quotas.values()))
+
+
+async def _until_told(
+    target: Cluster, create: Set[Acl], gone: Set[Acl], quotas: Mapping[QuotaKey, QuotaChange]
+) -> None:
+    """Brokers follow the controller: wait until one tells what was done, so that the next look finds it.
+
+    Where somebody else changes it meanwhile that never comes: then it ends after some seconds.
+    """
+    deadline = time.monotonic() + _TOLD_S
+    while create or gone or quotas:
+        rules = set(await describe_acls(target))
+        values = quota_values(await describe_quotas(target)) if quotas else {}
+        are_told = all(values.get(key) == change.value for key, change in quotas.items())
+        if (are_told and rules >= create and not rules & gone) or time.monotonic() > deadline:
+            return
+        await asyncio.sleep(_PAUSE_S)
 
 
 def _by_entity(changes: Iterable[QuotaChange]) -> dict[QuotaEntity, dict[str, float | None]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from anabranch.errors import RefusedError
 from anabranch.kafka.acls import NoAuthorizerError, describe_acls
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.quotas import describe_quotas
 from anabranch.kafka.scram import ScramUsersUnknownError, scram_users
 from anabranch.migration.access.values import Access, quota_values
+from anabranch.migration.spec import Migration
 from anabranch.model.acls import Acl
 from anabranch.model.reasons import Reason, Severity
 from anabranch.state.codecs.topics import LINKS
@@ -33,8 +35,25 @@ class AccessSeen:
     reasons: tuple[Reason, ...]
 
 
-async def look(source: Cluster, target: Cluster, *, quotas: bool) -> AccessSeen:
-    """Ask both clusters; raises NoAuthorizerError of the target, UnknownAclsError, PermissionDeniedError."""
+@dataclass(eq=False)
+class WrongClusterError(RefusedError):
+    """A context does not lead to the cluster that a migration is about: its rules say nothing of what was made."""
+
+    context: str
+    found: str
+    wanted: str
+
+    _message = "context {context} leads to cluster {found}, {wanted}"
+    _hint = "correct the context (`anabranch context show {context}`), or the ids in the file"
+
+
+async def look(source: Cluster, target: Cluster, migration: Migration) -> AccessSeen:
+    """Ask both clusters.
+
+    Raises WrongClusterError, NoAuthorizerError of the target, UnknownAclsError, PermissionDeniedError.
+    """
+    await _check_clusters(source, target, migration)
+    quotas = migration.access.quotas
     there, record = await look_there(target, quotas=quotas)
     try:
         rules = await describe_acls(source)
@@ -54,6 +73,15 @@ async def look_there(target: Cluster, *, quotas: bool) -> tuple[Access, AccessRe
     await record.sync()
     asked = quotas or any(made.quotas for made in record.made.values())
     return Access(rules, quota_values(await describe_quotas(target)) if asked else {}), record
+
+
+async def _check_clusters(source: Cluster, target: Cluster, migration: Migration) -> None:
+    here, there = await source.cluster_id(), await target.cluster_id()
+    for cluster, found, wanted in ((source, here, migration.source_id), (target, there, migration.target_id)):
+        if wanted and found != wanted:
+            raise WrongClusterError(cluster.name, found, f"not to {wanted}")
+    if here == there:
+        raise WrongClusterError(target.name, there, f"as {source.name} does")
 
 
 async def _users(cluster: Cluster, reasons: list[Reason]) -> Collection[str] | None:
