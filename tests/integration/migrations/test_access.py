@@ -15,6 +15,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.config.yaml_file import write
 from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
 from anabranch.migration.access.values import Made, QuotaKey, WaveName, quota_values
 from anabranch.migration.legs import Leg
@@ -59,6 +60,7 @@ def rate_of(user: str) -> QuotaKey:
     return QuotaKey(quota_entity({USER: user}), PRODUCER_BYTE_RATE)
 
 
+USERS = {"alice": "a", "carrier": "c"}
 HERE = (
     rule("shop.orders", AclOperation.WRITE),
     rule("shop.", AclOperation.READ, pattern=PatternType.PREFIXED),
@@ -148,7 +150,10 @@ class Guarded:
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Guarded]:
     """The source keeps alice's rules, a quota of hers, and others'; the target a rule that somebody made by hand."""
-    specs = [ClusterSpec(name, security="SCRAM-SHA-512", authorizer=True, overrides=STEADY) for name in ("old", "new")]
+    specs = [
+        ClusterSpec(name, security="SCRAM-SHA-512", authorizer=True, users=USERS, overrides=STEADY)
+        for name in ("old", "new")
+    ]
     old, new = start_clusters(specs)
     with old, new:
         made = Guarded(old, new)
@@ -195,6 +200,50 @@ def test_rules_are_carried_over_kept_up_and_taken_back(guarded: Guarded) -> None
     guarded.quota(guarded.new, rate_of("shop"), None)
     guarded.changed(guarded.new, remove=(later,))
     guarded.changed(guarded.old, (HERE[1],))
+
+
+CARRIER = "User:carrier"
+
+
+def granted(kind: ResourceType, name: str, *operations: AclOperation) -> tuple[Acl, ...]:
+    """What the carrier may do; with topics of a prefix."""
+    pattern = PatternType.PREFIXED if kind is ResourceType.TOPIC else PatternType.LITERAL
+    allowed = AclPermission.ALLOW
+    return tuple(Acl(kind, name, pattern, CARRIER, "*", operation, allowed) for operation in operations)
+
+
+def test_it_needs_the_rights_that_the_page_names_and_each_of_them(guarded: Guarded) -> None:
+    """Those of docs/reference/permissions.md; without one nothing is made, nor taken for made when others make it."""
+    cluster, control = (ResourceType.CLUSTER, "kafka-cluster"), (ResourceType.TOPIC, "__anabranch_")
+    here = (
+        *granted(*cluster, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS),
+        *granted(*control, AclOperation.READ),
+    )
+    there = (
+        *granted(*cluster, AclOperation.ALTER, AclOperation.ALTER_CONFIGS),
+        *granted(*control, AclOperation.CREATE, AclOperation.READ, AclOperation.WRITE),
+    )
+    guarded.changed(guarded.old, here)
+    guarded.changed(guarded.new, there)
+    before = guarded.rules()
+    contexts = context_of(guarded.old, "carrier"), context_of(guarded.new, "carrier")
+
+    async def go(old: Cluster, new: Cluster) -> access.AccessReport:
+        return await access.apply(old, new, await access.plan(old, new, MIGRATION))
+
+    for server, one in [*((guarded.old, one) for one in here), *((guarded.new, one) for one in there)]:
+        if one.operation in (AclOperation.CREATE, AclOperation.ALTER_CONFIGS):
+            continue  # the topic is there by now; quotas are changed after rules are made
+        guarded.changed(server, remove=(one,))
+        with pytest.raises(PermissionDeniedError, match="User:carrier may not"):
+            between(*contexts, go)
+        guarded.changed(server, (one,))
+        assert (guarded.rules(), guarded.record()) == (before, {}), one
+    assert {*between(*contexts, go).created} == {*THERE}
+    assert between(*contexts, go).created == ()
+    guarded.there(lambda new: access.take_back(new, Leg(MIGRATION, SHOP)))
+    guarded.changed(guarded.old, remove=here)
+    guarded.changed(guarded.new, remove=there)
 
 
 @pytest.fixture

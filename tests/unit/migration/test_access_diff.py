@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, while_made
+from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, refused, while_made
 from anabranch.migration.access.values import Access, Made, QuotaKey
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.quotas import PRODUCER_BYTE_RATE, USER, quota_entity
@@ -77,6 +77,23 @@ def test_who_comes_after_one_that_died_ends_the_same(
     rest = diff(wanted, some, record, others)
     assert changed(some, rest) == changed(target, found)
     assert {one.key for one in rest.conflicts} == {one.key for one in found.conflicts}
+
+
+@given(accesses, accesses, records, records, st.data())
+def test_what_was_refused_is_not_in_the_record(
+    wanted: Access, target: Access, own: Made, others: Made, data: st.DataObject
+) -> None:
+    """What was done of the rest is; and all that was in it before."""
+    found = diff(wanted, target, own, others)
+    create = data.draw(st.sets(st.sampled_from(found.create)) if found.create else st.just(set()))
+    set_ = [one for one in found.quotas if one.value is not None]
+    quotas = data.draw(st.sets(st.sampled_from(set_)) if set_ else st.just(set()))
+    record = refused(own, found, changed(target, AccessDiff(create=tuple(create), quotas=tuple(quotas))))
+    assert record.rules == own.rules | create | {*found.adopt}
+    for change in set_:
+        is_in = change.value in record.quotas.get(change.key, ())
+        assert is_in is (change in quotas or change.value in own.quotas.get(change.key, ()))
+    assert all(values <= record.quotas[key] for key, values in own.quotas.items())
 
 
 @given(accesses, records)

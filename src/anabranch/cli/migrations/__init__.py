@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from anabranch.cli.migrations.access import access
 from anabranch.cli.migrations.cancel import cancel
 from anabranch.cli.migrations.changing import approve, hold, release, set_
-from anabranch.cli.migrations.access import access
 from anabranch.cli.migrations.discover import discover
 from anabranch.cli.migrations.plan import plan
 from anabranch.cli.migrations.rehearse import rehearse

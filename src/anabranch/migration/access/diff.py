@@ -125,6 +125,20 @@ def while_made(own: Made, planned: AccessDiff) -> Made:
     return Made(own.rules | {*planned.create, *planned.adopt}, quotas)
 
 
+def refused(own: Made, planned: AccessDiff, target: Access) -> Made:
+    """The wave's record once the target refused some of it: what was in it before, and what the target has of the rest.
+
+    What is made by hand instead of what was refused is then somebody else's.
+    """
+    wanted = while_made(own, planned)
+    quotas = {
+        key: own.quotas.get(key, frozenset()) | (values & {target.quotas.get(key)})
+        for key, values in wanted.quotas.items()
+    }
+    rules = own.rules | (wanted.rules & target.rules)
+    return Made(rules, {key: values for key, values in quotas.items() if values})
+
+
 def once_made(own: Made, planned: AccessDiff) -> Made:
     """The wave's record once all is done."""
     quotas = {key: values for key, values in own.quotas.items() if key not in planned.quotas_forgotten}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
@@ -19,7 +19,7 @@ from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
-from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, while_made
+from anabranch.migration.access.diff import AccessDiff, QuotaChange, changed, diff, once_made, refused, while_made
 from anabranch.migration.access.scope import access_scope
 from anabranch.migration.access.values import Access, Made, QuotaKey, WaveName, all_made, quota_values
 from anabranch.migration.access.wave import WantedAccess, WaveAccess, access_reasons, wanted_access, wave_access
@@ -59,7 +59,6 @@ class AccessPlan:
 class AccessReport:
     """What was done on the target."""
 
-    migration: str
     target: str
     created: tuple[Acl, ...]
     deleted: tuple[Acl, ...]
@@ -162,18 +161,27 @@ def _rests_on(found: WaveAccess) -> object:
 async def _make(target: Cluster, record: AccessRecord, wanted: Mapping[WaveName, AccessDiff]) -> AccessReport:
     own = {owner: record.made.get(owner, Made()) for owner in wanted}
     await record.put({owner: while_made(own[owner], changes) for owner, changes in wanted.items()})
-    create = {rule for changes in wanted.values() for rule in changes.create}
-    gone = {rule for changes in wanted.values() for rule in changes.delete}
-    quotas = {change.key: change for changes in wanted.values() for change in changes.quotas}
+    try:
+        done = await _change(target, list(wanted.values()))
+    except (RefusedError, PermissionDeniedError):
+        there, _ = await look_there(target, quotas=any(changes.quotas for changes in wanted.values()))
+        await record.put({owner: refused(own[owner], changes, there) for owner, changes in wanted.items()})
+        raise
+    await record.put({owner: once_made(own[owner], changes) for owner, changes in wanted.items()})
+    return done
+
+
+async def _change(target: Cluster, wanted: Sequence[AccessDiff]) -> AccessReport:
+    create = {rule for changes in wanted for rule in changes.create}
+    gone = {rule for changes in wanted for rule in changes.delete} - create
+    quotas = {change.key: change for changes in wanted for change in changes.quotas}
     if create:
         await create_acls(target, create)
     if quotas:
         await alter_quotas(target, _by_entity(quotas.values()))
-    deleted = await delete_acls(target, gone - create) if gone - create else ()
-    await _until_told(target, create, gone - create, quotas)
-    await record.put({owner: once_made(own[owner], changes) for owner, changes in wanted.items()})
-    name = next((owner.migration for owner in wanted), "")
-    return AccessReport(name, target.name, tuple(sorted(create)), deleted, tuple(quotas.values()))
+    deleted = await delete_acls(target, gone) if gone else ()
+    await _until_told(target, create, gone, quotas)
+    return AccessReport(target.name, tuple(sorted(create)), deleted, tuple(quotas.values()))
 
 
 async def _until_told(
