@@ -8,7 +8,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-last-look-skipped",
         "operations/checkpoints/rewriting.py",
-        "    _refuse_moved(prepared, manifest)\n",
+        "    _refuse_moved(files, wanted, manifest)\n",
         "",
         "a job that began to write after the plan was made has its checkpoint torn under it",
     ),
@@ -155,7 +155,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "ckpt-new-place-not-looked-at-again",
         "operations/checkpoints/copying.py",
-        "    _refuse_moved(prepared, None)\n",
+        "    refuse_moved(prepared, None)\n",
         "",
         "a copy in a store mixes files of before and after a batch that ran meanwhile",
     ),

@@ -48,21 +48,24 @@ def copy_to(prepared: PreparedRewrite, destination: StoredFiles, halt: Event | N
     prepared.allow()
     halt = Event() if halt is None else halt
     old = prepared.files
-    _refuse_inside(old, destination)
-    writes = dict(prepared.rewrite.writes)
-    copies: list[str] = []
-    if prepared.checkpoint.format is CheckpointFormat.FLINK:
-        data = writes.get(_METADATA)
-        if data is None:
-            data = old.read(_METADATA, _LARGEST)
-        writes = {_METADATA: cast(Relocatable, prepared.checkpoint).relocated(data, old.absolute)}
-    else:
-        copies = [path for path, _ in old.walk() if path not in writes and not is_litter(path)]
+    refuse_inside(old, destination)
+    writes, copies = contents(prepared)
     with old.alone():  # two copies to one place would empty the part of each other
         if destination.is_local:
             _whole(prepared, destination, writes, copies, halt)
         else:
             _marked(prepared, destination, writes, copies, halt)
+
+
+def contents(prepared: PreparedRewrite) -> tuple[dict[str, bytes | None], list[str]]:
+    """What a copy is made of: files that are written, and those that are taken as they are."""
+    old, writes = prepared.files, dict(prepared.rewrite.writes)
+    if prepared.checkpoint.format is CheckpointFormat.FLINK:
+        data = writes.get(_METADATA)
+        if data is None:
+            data = old.read(_METADATA, _LARGEST)
+        return {_METADATA: cast(Relocatable, prepared.checkpoint).relocated(data, old.absolute)}, []
+    return writes, [path for path, _ in old.walk() if path not in writes and not is_litter(path)]
 
 
 def _whole(
@@ -73,9 +76,9 @@ def _whole(
     name = destination.absolute.rpartition("/")[2]
     part = cast(LocalFiles, open_files(paths.beside(destination.absolute, f".{name}.anabranch-part")))
     part.delete_tree("")
-    _fill(prepared, part, writes, copies, halt)
-    _refuse_moved(prepared, part)
-    _sign(prepared, part, writes)
+    fill(prepared, part, writes, copies, halt)
+    refuse_moved(prepared, part)
+    sign(prepared, part, writes)
     part.become(destination)
 
 
@@ -90,13 +93,13 @@ def _marked(
         raise PathTakenError(destination.root, f"beside an unfinished copy there is {strays[0]}, which is not of it")
     mark = {"version": 1, "plan": prepared.planned.hash, "from": prepared.files.root}
     destination.put(COPYING, (json.dumps(mark) + "\n").encode("utf-8"))
-    _fill(prepared, destination, writes, copies, halt)
-    _refuse_moved(prepared, None)
-    _sign(prepared, destination, writes)
+    fill(prepared, destination, writes, copies, halt)
+    refuse_moved(prepared, None)
+    sign(prepared, destination, writes)
     destination.delete(COPYING)
 
 
-def _sign(prepared: PreparedRewrite, destination: StoredFiles, writes: Mapping[str, bytes | None]) -> None:
+def sign(prepared: PreparedRewrite, destination: StoredFiles, writes: Mapping[str, bytes | None]) -> None:
     """Leave word of what was moved by which route: nothing in the bytes would tell that from what was not."""
     at = now_ms()
     saved = tuple(SavedFile(path, prepared.files.digest(path), sha256(data), None) for path, data in writes.items())
@@ -107,7 +110,7 @@ def _sign(prepared: PreparedRewrite, destination: StoredFiles, writes: Mapping[s
     done.store(destination)
 
 
-def _fill(
+def fill(
     prepared: PreparedRewrite, destination: StoredFiles, writes: dict[str, bytes | None], copies: list[str], halt: Event
 ) -> None:
     """State first and the log of offsets last: a part of a copy that is started all the same has no log to go by."""
@@ -138,7 +141,7 @@ def _fill(
             raise WrittenOtherwiseError(destination.root, path)
 
 
-def _refuse_moved(prepared: PreparedRewrite, part: StoredFiles | None) -> None:
+def refuse_moved(prepared: PreparedRewrite, part: StoredFiles | None) -> None:
     """What was copied is what the plan was made from."""
     moved = modified(prepared.files, prepared.rewrite.reads)
     if moved:
@@ -147,7 +150,8 @@ def _refuse_moved(prepared: PreparedRewrite, part: StoredFiles | None) -> None:
         raise PlanChangedError(f"{prepared.files.root}: {moved[0]}", prepared.planned.hash, "", PLAN_COMMAND)
 
 
-def _refuse_inside(old: StoredFiles, destination: StoredFiles) -> None:
+def refuse_inside(old: StoredFiles, destination: StoredFiles) -> None:
+    """A copy and what it is made of are two trees; raises PathTakenError."""
     here, there = f"{old.absolute.rstrip('/')}/", f"{destination.absolute.rstrip('/')}/"
     if here == there:
         raise PathTakenError(destination.root, "it is the checkpoint itself; leave --to away to rewrite it in place")

@@ -9,9 +9,9 @@ back, whatever was written by then.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from anabranch.checkpoints.recognise import open_checkpoint
 from anabranch.errors import AnabranchError
@@ -29,6 +29,24 @@ from anabranch.storage.overlay import Overlay
 _LARGEST = 1 << 30
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyWrites:
+    """All of a plan that applying it needs: what is written where, and what it was made from."""
+
+    plan: str
+    route: str
+    writes: Mapping[str, bytes | None]
+    reads: Mapping[str, str]
+    moved: frozenset[tuple[str, str]]
+
+
+def ready(prepared: PreparedRewrite) -> ReadyWrites:
+    """A plan that nothing speaks against; raises ValueError for another one."""
+    prepared.allow()
+    planned, rewrite = prepared.planned, prepared.rewrite
+    return ReadyWrites(planned.hash, planned.route, rewrite.writes, rewrite.reads, moved_sources(prepared))
+
+
 def in_place(prepared: PreparedRewrite) -> str:
     """Do it; returns the backup's id.
 
@@ -36,11 +54,17 @@ def in_place(prepared: PreparedRewrite) -> str:
     """
     prepared.allow()
     with prepared.files.alone():
-        return _write(prepared)
+        return _write(prepared.files, ready(prepared))
 
 
-def _write(prepared: PreparedRewrite) -> str:
-    files, writes = prepared.files, prepared.rewrite.writes
+def write_in_place(files: StoredFiles, wanted: ReadyWrites) -> str:
+    """``in_place`` of a plan that was kept; returns the backup's id, and raises the same."""
+    with files.alone():
+        return _write(files, wanted)
+
+
+def _write(files: StoredFiles, wanted: ReadyWrites) -> str:
+    writes = wanted.writes
     for directory in litter(files):
         files.delete_tree(directory)
     at = now_ms()
@@ -52,20 +76,20 @@ def _write(prepared: PreparedRewrite) -> str:
         if old is not None:
             files.put(f".anabranch/{id_}/old/{path}", old)
         saved.append(SavedFile(path, sha256(old), sha256(data), None if entry is None else entry.modified_ms))
-    seen = listing(files, [*prepared.rewrite.reads, *writes])
+    seen = listing(files, [*wanted.reads, *writes])
     manifest = Manifest(
         id_,
         RewriteState.BEGUN,
-        prepared.planned.hash,
-        prepared.planned.route,
+        wanted.plan,
+        wanted.route,
         at,
         tuple(saved),
         {path: what for path, what in seen.items() if path not in writes},
         tuple(_missing_directories(files, writes)),
-        moved_sources(prepared),
-        {path: digest for path, digest in prepared.rewrite.reads.items() if path in seen and path not in writes},
+        wanted.moved,
+        {path: digest for path, digest in wanted.reads.items() if path in seen and path not in writes},
     )
-    _refuse_moved(prepared, manifest)
+    _refuse_moved(files, wanted, manifest)
     manifest.store(files)
     try:
         for number, (path, data) in enumerate(writes.items()):
@@ -84,17 +108,16 @@ def _write(prepared: PreparedRewrite) -> str:
     return id_
 
 
-def _refuse_moved(prepared: PreparedRewrite, manifest: Manifest) -> None:
+def _refuse_moved(files: StoredFiles, wanted: ReadyWrites, manifest: Manifest) -> None:
     """The last look before the first write: all that the plan read, and all that was saved, is as it was."""
-    files = prepared.files
-    moved = modified(files, prepared.rewrite.reads)
+    moved = modified(files, wanted.reads)
     moved += [one.path for one in manifest.files if files.digest(one.path) != one.old]
     moved += [
         one.path for one in manifest.files if one.old is not None and files.digest(manifest.old(one.path)) != one.old
     ]
     if moved:
         files.delete_tree(manifest.directory)
-        raise PlanChangedError(f"{files.root}: {moved[0]}", prepared.planned.hash, "", PLAN_COMMAND)
+        raise PlanChangedError(f"{files.root}: {moved[0]}", wanted.plan, "", PLAN_COMMAND)
 
 
 def moved_sources(prepared: PreparedRewrite) -> frozenset[tuple[str, str]]:
