@@ -128,6 +128,11 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def bootstrap(self) -> tuple[str, ...]:
+        """Where it was first asked, each ``host:port``."""
+        return tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self._bootstrap)
+
     def close(self) -> None:
         """End every connection at once."""
         for connection in list(self._connections.values()):

@@ -54,7 +54,7 @@ def _shared(migration: Migration) -> Iterator[Reason]:
         ("topic", lambda wave: wave.topics),
         ("group", lambda wave: wave.groups),
         ("job", lambda wave: (job.name for job in wave.jobs)),
-        ("checkpoint", lambda wave: (job.checkpoint for job in wave.jobs)),
+        ("path", lambda wave: (path for job in wave.jobs for path in sorted({job.checkpoint, job.moved} - {""}))),
         ("code", lambda wave: wave.codes),
     )
     for kind, of in kinds:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Wave, WaveOrder
 from anabranch.migration.words import counted
@@ -181,7 +182,8 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {leg.here}")
         yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
     for job in wave.jobs:
-        yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, f"rewrite {job.checkpoint} beside where it will be")
+        what = f"rewrite {job_move(leg, job).at} beside where it will be"
+        yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, what)
 
 
 def _end_of_copy(leg: Leg) -> Iterator[MigrationStep]:
@@ -197,8 +199,8 @@ def _published(leg: Leg) -> Iterator[MigrationStep]:
         groups = counted(len(wave.groups), "group")
         yield MigrationStep(StepKind.PUBLISH_GROUPS, wave.name, f"commit for {groups} on {leg.there}")
     for job in wave.jobs:
-        where = job.moved or job.checkpoint
-        yield MigrationStep(StepKind.PUBLISH_CHECKPOINTS, job.name, f"put the rewritten checkpoint to {where}")
+        what = f"put the rewritten checkpoint to {job_move(leg, job).place}"
+        yield MigrationStep(StepKind.PUBLISH_CHECKPOINTS, job.name, what)
 
 
 def _released(leg: Leg, part: Part) -> Iterator[MigrationStep]:

@@ -27,6 +27,7 @@ from anabranch.operations.links import create
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.inventory import take_inventory
+from anabranch.operations.migrations.jobs import job_reasons
 
 
 @dataclass(eq=False)
@@ -113,7 +114,7 @@ class MigrationPlan:
 
 
 async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_s: float) -> MigrationPlan:
-    """Look at both clusters; every reason against the migration is in the plan.
+    """Look at both clusters and the checkpoints of jobs; every reason against the migration is in the plan.
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
@@ -184,7 +185,7 @@ async def _wave(
         start_steps(leg),
         tuple(PartPlan(part, switch_steps(leg, part)) for part in parts(wave)),
         expected,
-        (*reasons, *found),
+        (*reasons, *found, *await job_reasons(leg)),
     )
 
 

@@ -11,8 +11,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
-from anabranch.migration.steps import MigrationStep, StepKind
-from anabranch.operations.migrations import access, ending, fencing, linking, looking, positions
+from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.operations.migrations import access, checkpoints, ending, fencing, linking, looking, positions
 from anabranch.operations.migrations.desk import MigrationDesk, Scene
 from anabranch.operations.migrations.linking import Result
 
@@ -68,6 +68,8 @@ async def _nothing(_: Scene) -> Result:
 async def _preflight(scene: Scene) -> Result:
     """What is to be so before anybody hears of it; what is noted is for who puts the fence back."""
     await linking.catch_up_wave(scene)
+    if scene.run.part is not Part.PRODUCERS:
+        await checkpoints.look_at_jobs(scene)
     return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
 
 
@@ -137,10 +139,12 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.PAUSE_LINK: linking.pause_link,
     StepKind.GROUPS_EMPTY: positions.groups_empty,
     StepKind.STAGE_GROUPS: positions.stage_groups,
+    StepKind.STAGE_CHECKPOINTS: checkpoints.stage_checkpoint,
     StepKind.VERIFY_END: ending.verify_end,
     StepKind.PREPARE_REVERSE: linking.prepare_reverse,
     StepKind.JOURNAL: _nothing,
     StepKind.PUBLISH_GROUPS: positions.publish_groups,
+    StepKind.PUBLISH_CHECKPOINTS: checkpoints.publish_checkpoint,
     StepKind.LIFT_FENCE: _open_there,
     StepKind.ROUTES: _lead,
     StepKind.RELEASE: _release,
@@ -155,5 +159,6 @@ _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.ACCESS: _take_access_back,
     StepKind.FENCE: _lift,
     StepKind.PAUSE_LINK: linking.resume_link,
+    StepKind.STAGE_CHECKPOINTS: checkpoints.put_back_checkpoint,
     StepKind.PREPARE_REVERSE: linking.delete_reverse,
 }

@@ -1,0 +1,157 @@
+"""Steps that move the stored positions of stream jobs: rewritten beside where they will be, later put there.
+
+Staging translates by the leg's link and keeps the result; publishing asks no cluster, and so is refused only where the
+checkpoint itself, or what was kept, is no longer as it was.  Nothing that an engine reads changes before it.
+
+The race: a job that was not stopped writes on.  What its translation was made from is digested again by both steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+
+from anabranch.checkpoints.plan import RewriteSpec
+from anabranch.errors import RefusedError
+from anabranch.kafka.clusters import OpenClusters
+from anabranch.migration.jobs import JobMove, job_move
+from anabranch.migration.steps import StepKind
+from anabranch.model.clock import now_ms
+from anabranch.model.plans import PlanChangedError
+from anabranch.model.reasons import Reason, ReasonKind
+from anabranch.operations.checkpoints.activity import running
+from anabranch.operations.checkpoints.blocking import in_thread
+from anabranch.operations.checkpoints.errors import PathTakenError
+from anabranch.operations.checkpoints.live import read_route
+from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
+from anabranch.operations.checkpoints.plans import RewriteRequest
+from anabranch.operations.checkpoints.staged_copy import publish_copy, stage_copy, unstage_copy
+from anabranch.operations.checkpoints.staging import (
+    ChangedSinceStagedError,
+    NotStagedError,
+    backups,
+    publish,
+    stage,
+    unstage,
+)
+from anabranch.operations.checkpoints.translation_source import ByLinks, LinkAt, TranslationSource
+from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.migrations.jobs import JobPathTakenError, JobRefusedError, SeenJob, look, refuse_past_end
+from anabranch.operations.migrations.linking import Result
+from anabranch.storage.opening import open_files
+
+
+@dataclass(eq=False)
+class JobBlockedError(JobRefusedError):
+    """A job's stored positions cannot be translated exactly."""
+
+
+@dataclass(eq=False)
+class JobGoneOnError(RefusedError):
+    """After the point of no return a checkpoint, or what was staged of it, was found to be another one."""
+
+    job: str
+    what: str
+    command: str
+
+    _message = "job {job}: {what}; stop the job, then run: {command}"
+    _hint = "the switch goes on by itself once that is done"
+
+
+async def look_at_jobs(scene: Scene) -> None:
+    """Raise JobRefusedError for a job that could not be moved, before anybody is held up."""
+    for job in scene.wave.jobs:
+        await in_thread(partial(look, scene.leg, job_move(scene.leg, job), scene.run.id))
+
+
+async def stage_checkpoint(scene: Scene) -> Result:
+    """Translate a job's positions and keep them; raises NotYetError while it runs, or not all is copied.
+
+    Raises JobRefusedError where it cannot be done exactly, and what reading and writing there raises.
+    """
+    move, owner = _move(scene), scene.run.id
+    seen = await in_thread(partial(look, scene.leg, move, owner))
+    quiet = running(seen.checkpoint, now_ms())
+    if quiet is not None:
+        raise NotYetError(f"job {move.job.name}: {seen.files.root}: {quiet.what}")
+    await refuse_past_end(scene.here, scene.leg, move, seen.checkpoint.positions())
+    prepared = await _prepared(scene, move, seen)
+    _check(scene, move, prepared.planned.refusals)
+    before = await in_thread(partial(backups, seen.files))
+    halt = Event()
+    try:
+        if move.to:
+            await in_thread(partial(stage_copy, prepared, seen.there, open_files(move.to), owner, halt), halt)
+        else:
+            await in_thread(partial(stage, prepared, seen.there, owner))
+    except (PlanChangedError, ChangedSinceStagedError):
+        raise NotYetError(f"job {move.job.name}: {seen.files.root} changed while it was translated") from None
+    except PathTakenError as error:
+        fix = f"name another path as {move.to_field} of the job"
+        raise JobPathTakenError(move.job.name, error.message, fix) from error
+    except NotStagedError as error:
+        raise JobPathTakenError(move.job.name, error.message, "end or cancel that migration's run first") from error
+    return {"at": move.at, "to": move.to, "plan": prepared.planned.hash, "before": before}
+
+
+async def publish_checkpoint(scene: Scene) -> Result:
+    """Put what was staged in place; what is there already stays.
+
+    Raises JobGoneOnError where the checkpoint has changed since, and says what to do; once that is done it goes on.
+    """
+    staged = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
+    at, to = str(staged["at"]), str(staged["to"])
+    files, owner, route = open_files(at), scene.run.id, f"link {scene.leg.link}"
+    try:
+        if not to:
+            undo = await in_thread(partial(publish, files, owner, route, staged["before"]))
+            return None if undo is None else {"undo": undo}
+        await in_thread(partial(publish_copy, files, open_files(to), owner, route))
+    except (ChangedSinceStagedError, NotStagedError, PlanChangedError) as error:
+        raise JobGoneOnError(scene.subject, error.message, _command(scene, at, to)) from error
+    return {"moved": to}
+
+
+async def put_back_checkpoint(scene: Scene) -> None:
+    """Delete what was staged, in part or in whole, and nothing else."""
+    move, staged = _move(scene), scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
+    await _unstage(str(staged.get("at", move.at)), str(staged.get("to", move.to)), scene.run.id)
+
+
+async def _unstage(at: str, to: str, owner: str) -> None:
+    if to:
+        await in_thread(partial(unstage_copy, open_files(to), owner))
+    else:
+        await in_thread(partial(unstage, open_files(at), owner))
+
+
+def _move(scene: Scene) -> JobMove:
+    job = next(job for job in scene.wave.jobs if job.name == scene.subject)
+    return job_move(scene.leg, job)
+
+
+async def _prepared(scene: Scene, move: JobMove, seen: SeenJob) -> PreparedRewrite:
+    leg = scene.leg
+    clusters = OpenClusters({leg.here: scene.here, leg.there: scene.there})
+    way = TranslationSource(ByLinks((LinkAt(leg.link, clusters.context(leg.there)),)))
+    request = RewriteRequest(move.at, RewriteSpec(), way, move.to or None)
+    route, _ = await read_route(clusters, way, seen.checkpoint.positions())
+    return await in_thread(partial(prepare, seen.files, seen.checkpoint, request, route))
+
+
+def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...]) -> None:
+    """Raise NotYetError where only copying is waited for, else JobBlockedError with all reasons."""
+    if not refusals:
+        return
+    told = "; ".join(reason.what for reason in refusals)
+    if {reason.why for reason in refusals} == {ReasonKind.NOT_COPIED}:
+        raise NotYetError(f"job {move.job.name}: {refusals[0].what}")
+    shows = f"see every reason: anabranch checkpoint plan {move.at} --link {scene.leg.link} --target {scene.leg.there}"
+    raise JobBlockedError(move.job.name, f"{move.at}: {told}", shows)
+
+
+def _command(scene: Scene, at: str, to: str) -> str:
+    words = ["anabranch checkpoint rewrite", at, "--link", scene.leg.link, "--target", scene.leg.there]
+    return " ".join([*words, *(["--to", to] if to else []), "--execute"])
