@@ -1,6 +1,7 @@
 """The journal of a switch as JSON values, as a store keeps it.
 
-Invariant: ``switch_of(switch_fields(switch)) == switch``.
+Invariant: ``switch_of(switch_fields(switch)) == switch``.  A journal that an earlier version has written is of no run,
+and its switch has no gate.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def switch_fields(switch: Switch) -> dict[str, Any]:
         "when_lost": switch.when_lost.value,
         "lost": list(switch.lost),
         "doubts": list(switch.doubts),
+        "run": switch.run,
+        "is_shut": switch.is_shut,
+        "is_bound": switch.is_bound,
     }
 
 
@@ -55,6 +59,9 @@ def switch_of(fields: Mapping[str, Any]) -> Switch:
         WhenLost(fields["when_lost"]),
         tuple(fields["lost"]),
         tuple(fields["doubts"]),
+        fields.get("run", ""),
+        fields.get("is_shut", False),
+        fields.get("is_bound", False),
     )
 
 

@@ -11,6 +11,8 @@ Invariants
         client on the cluster where it was, at the record where it was.
     W3  once it is published it is not cancelled: asked again it only goes on.
     W4  a client that is named stays named: one that comes meanwhile is held until the switch has ended.
+    W5  while its gate is shut nothing is pinned, moved or published: its clients have paused, and that is all.
+    W6  once it is bound it ends with its table published, however late, unless whoever bound it gives it up.
 """
 
 from __future__ import annotations
@@ -110,6 +112,10 @@ class Switch:
     clients that were left behind, ``starts`` where each client begins on its new cluster in partitions of which its
     group has committed nothing.  ``lost`` are clusters without which it goes on, ``doubts`` what is not known because
     of that, in words.
+
+    ``run`` is the run of a migration that asked for it, empty where a person did.  ``is_shut`` says whether it has a
+    gate that is shut: all pause, and it waits until that is opened.  ``is_bound`` says whether the run is about to pass
+    its point of no return, or has passed it: what follows counts on clients that stay paused until they are led.
     """
 
     id: str
@@ -129,6 +135,9 @@ class Switch:
     when_lost: WhenLost = WhenLost.WAIT
     lost: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    run: str = ""
+    is_shut: bool = False
+    is_bound: bool = False
 
     @property
     def groups(self) -> Mapping[str, Pair]:
@@ -185,6 +194,7 @@ class Action(StrEnum):
     GATHER = "gather the clients of all instances"
     ASK = "ask clients to pause"
     WAIT = "wait for clients"
+    HOLD = "wait until its gate is opened"
     PIN = "pin what has to be copied"
     DRAIN = "wait until it is copied"
     MOVE = "move groups"
@@ -211,7 +221,7 @@ def decide(switch: Switch, observed: Observed) -> Step:
         return Step(Action.FINISH, f"version {switch.version} is published")
     if switch.why:
         return Step(Action.CANCEL, switch.why)
-    late = observed.now_ms >= switch.deadline_ms
+    late = observed.now_ms >= switch.deadline_ms and not switch.is_bound
     if not switch.gathered:
         return _until(late, Action.GATHER, observed.blocked or "whom it moves is asked")
     missing = tuple(
@@ -223,6 +233,8 @@ def decide(switch: Switch, observed: Observed) -> Step:
         if not late:
             return Step(Action.ASK, f"{len(missing)} of {len(switch.named)} have not paused yet", missing)
         return _straggled(switch, missing)
+    if switch.is_shut:
+        return _until(late, Action.HOLD, "all have paused, and nobody has opened its gate")
     if switch.ends is None:
         return _until(late, Action.PIN, observed.blocked or "all have paused")
     if not observed.copied:
@@ -251,6 +263,16 @@ def paused(switch: Switch, client_id: str, handed: Ready) -> Switch:
     if client_id not in switch.named or client_id in switch.ready or switch.state is not SwitchState.PREPARING:
         return switch
     return replace(switch, ready={**switch.ready, client_id: handed})
+
+
+def opened(switch: Switch) -> Switch:
+    """The journal once its gate is opened, by a run that has passed its point of no return; again it is the same."""
+    return replace(switch, is_shut=False, is_bound=True)
+
+
+def bound(switch: Switch) -> Switch:
+    """The journal once a run is about to pass its point of no return; again it is the same."""
+    return replace(switch, is_bound=True)
 
 
 def left_behind(switch: Switch, clients: tuple[str, ...]) -> Switch:

@@ -217,6 +217,17 @@ class SwitchPublishedError(RefusedError):
 
 
 @dataclass(eq=False)
+class SwitchBoundError(RefusedError):
+    """A switch is to be given up whose migration has passed its point of no return: it counts on paused clients."""
+
+    switch: str
+    run: str
+
+    _message = "switch {switch} is of run {run} of a migration, which goes on with it: it is not given up any more"
+    _hint = "let the migration go on, and go back by it: `anabranch migrate reverse`"
+
+
+@dataclass(eq=False)
 class NotReadYetError(ClusterError):
     """Nothing has been read of a cluster since the service started."""
 

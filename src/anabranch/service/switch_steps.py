@@ -190,21 +190,11 @@ class SwitchSteps:
         return Observed(now_ms(), live, copied, self._moved == journal.id, self._blocked)
 
     async def _live_now(self, journal: Switch) -> frozenset[str]:
-        """Who is there, looked at since this switch named its clients: one that is not seen is not waited for.
-
-        A producer whose lease has run out may still write; a consumer that may still read is a member of its group, and
-        that is not moved as long.
-        """
+        """Who is there, looked at since this switch named its clients: one that is not seen is not waited for."""
         known = self._live
         if known is None or known[0] != journal.id or monotonic() - known[1] >= LIVE_S:
             looked = monotonic()
-            now = now_ms()
-            there = (
-                one.id
-                for one in await self._registry.every()
-                if one.is_live(now) or one.query.role is ClientRole.PRODUCER
-            )
-            known = self._live = journal.id, looked, frozenset(there)
+            known = self._live = journal.id, looked, await may_act(self._registry)
         return known[2]
 
     async def _done(self, step: Step, journal: Switch, taken: Taken) -> Switch | None:
@@ -266,7 +256,7 @@ class SwitchSteps:
                 if TopicPartition.parse(name).topic in topics
             }
             try:
-                async with asyncio.timeout((journal.deadline_ms - now_ms()) / 1000):
+                async with asyncio.timeout(None if journal.is_bound else (journal.deadline_ms - now_ms()) / 1000):
                     left = await moving.uncopied(self._clusters.cluster(after), journal.links[pair], wanted)
             except (AnabranchError, TimeoutError) as error:
                 self._say(error.message if isinstance(error, AnabranchError) else f"{after} does not answer")
@@ -370,3 +360,14 @@ class SwitchSteps:
                 if left:
                     why = f"{why}; not taken back on {pair[1]}: {left}"
         return replace(journal, state=SwitchState.CANCELLED, why=why)
+
+
+async def may_act(registry: Registry) -> frozenset[str]:
+    """Who may still act; raises StoreError.
+
+    A producer whose lease has run out may still write; a consumer that may still read is a member of its group, and
+    that is not moved as long.
+    """
+    now = now_ms()
+    every = await registry.every()
+    return frozenset(one.id for one in every if one.is_live(now) or one.query.role is ClientRole.PRODUCER)

@@ -30,7 +30,7 @@ from anabranch.routes.journal import ready_fields, switch_fields, switch_of
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import Ready, Switch, SwitchState
 from anabranch.routes.table import RouteTable
-from anabranch.service.errors import NoSwitchError, SwitchOverError, SwitchPublishedError
+from anabranch.service.errors import NoSwitchError, SwitchBoundError, SwitchOverError, SwitchPublishedError
 from anabranch.service.problems import problem_of
 from anabranch.service.registry import Registry
 from anabranch.service.route_answers import GoAnswer, route_answer
@@ -149,8 +149,12 @@ class Switching:
     # -- beginning and ending one ----------------------------------------------------------------------
 
     async def begin(self, begun: SwitchOrder, author: str) -> str:
-        """Begin a switch; returns its id.  Raises SwitchUnderWayError, PublishedMeanwhileError, StoreError."""
-        now, made_id = now_ms(), uuid.uuid4().hex
+        """Begin a switch; returns its id.
+
+        A gated one has an id that its run gives it, so that a run never has two.  Raises SwitchUnderWayError,
+        PublishedMeanwhileError, SwitchTakenError where its run has begun it already, StoreError.
+        """
+        now, made_id = now_ms(), gated_id(begun.run) if begun.is_gated else uuid.uuid4().hex
         policy = begun.policy
         journal = Switch(
             made_id,
@@ -162,6 +166,8 @@ class Switching:
             begun.links,
             gathered=False,
             when_lost=policy.when_lost,
+            run=begun.run,
+            is_shut=begun.is_gated,
         )
         made = StoredSwitch(
             made_id,
@@ -192,17 +198,44 @@ class Switching:
             found = await self._stored.ask(lambda: self._stored.switches.get(switch))
             return switch_of(found.journal)  # another one has begun since
 
-    async def cancel(self, switch: str, why: str) -> Switch:
-        """Give a switch up; raises SwitchOverError, SwitchPublishedError once it cannot be, StoreError."""
+    async def get(self, switch: str) -> Switch:
+        """The journal of a switch, also of one that has ended; raises NoSuchSwitchError, StoreError."""
+        await self.look()
+        taken = self.taken
+        if taken is not None and taken.journal.id == switch:
+            return taken.journal
+        return switch_of((await self._stored.ask(lambda: self._stored.switches.get(switch))).journal)
+
+    async def cancel(self, switch: str, why: str, run: str = "") -> Switch:
+        """Give a switch up; one that is bound only for its ``run``.
+
+        Raises SwitchOverError, SwitchPublishedError or SwitchBoundError once it cannot be, StoreError.
+        """
+
+        def cancelled(journal: Switch) -> Switch:
+            if journal.state is SwitchState.PUBLISHED:
+                raise SwitchPublishedError(switch, journal.version)
+            if journal.is_bound and journal.run != run:
+                raise SwitchBoundError(switch, journal.run)
+            return replace(journal, why=why)
+
+        return await self.change(switch, cancelled)
+
+    async def change(self, switch: str, made: Callable[[Switch], Switch]) -> Switch:
+        """Write what ``made`` makes of the journal of a switch, whatever others write meanwhile.
+
+        Raises SwitchOverError where it is not under way, what ``made`` raises, SwitchTakenError, StoreError.
+        """
         for attempt in range(_TRIES):
             await self.look()
             taken = self.taken
             if taken is None or taken.journal.id != switch or not taken.journal.state.is_open:
                 raise SwitchOverError(switch)
-            if taken.journal.state is SwitchState.PUBLISHED:
-                raise SwitchPublishedError(switch, taken.journal.version)
+            changed = made(taken.journal)
+            if changed == taken.journal:
+                return changed
             try:
-                return await self.keep(replace(taken.journal, why=why), taken.revision)
+                return await self.keep(changed, taken.revision)
             except SwitchTakenError:
                 if attempt == _TRIES - 1:
                     raise
@@ -323,6 +356,11 @@ class Switching:
                     await self.woken.wait()
             except TimeoutError:
                 pass
+
+
+def gated_id(run: str) -> str:
+    """The id of the gated switch of a run."""
+    return hashlib.sha256(f"gated switch of run {run}".encode()).hexdigest()[:32]
 
 
 def instance_sign(instance: str) -> str:

@@ -67,16 +67,21 @@ class Switches:
         self._database = database
 
     def begin(self, made: StoredSwitch, base: int) -> None:
-        """Keep one that begins over the version ``base``; raises SwitchUnderWayError (S9), PublishedMeanwhileError."""
+        """Keep one that begins over the version ``base``.
+
+        Raises SwitchUnderWayError (S9), PublishedMeanwhileError, SwitchTakenError where it began already.
+        """
         try:
             with self._database.begin() as connection:
                 check_none_open(connection)
                 check_newest(connection, base)
                 values = {name: getattr(made, name) for name in StoredSwitch.__slots__ if name != "is_open"}
                 connection.execute(insert(ROUTE_SWITCHES).values(**values, open=1))
-        except IntegrityError:  # two began at once
+        except IntegrityError:  # two began at once, or it has begun before, and ended
             with self._database.begin() as connection:
                 check_none_open(connection)
+                if connection.execute(select(ROUTE_SWITCHES.c.id).where(ROUTE_SWITCHES.c.id == made.id)).first():
+                    raise SwitchTakenError(made.id) from None
             raise
 
     def keep(self, switch: str, revision: int, state: str, journal: Mapping[str, Any], *, is_open: bool) -> None:

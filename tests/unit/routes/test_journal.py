@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,9 @@ SWITCHES = st.builds(
     when_lost=...,
     lost=st.lists(NAMES, max_size=2).map(tuple),
     doubts=st.lists(NAMES, max_size=2).map(tuple),
+    run=NAMES,
+    is_shut=st.booleans(),
+    is_bound=st.booleans(),
 )
 
 
@@ -48,6 +52,16 @@ def test_a_journal_is_read_back_as_it_was_written(switch: Switch) -> None:
     """As values, and as the JSON that a database keeps."""
     for fields in (switch_fields(switch), json.loads(json.dumps(switch_fields(switch)))):
         assert switch_of(fields) == switch
+
+
+@examples(100)
+@given(SWITCHES)
+def test_a_journal_of_an_earlier_version_is_read(switch: Switch) -> None:
+    """It is of no run, and has no gate."""
+    fields = switch_fields(switch)
+    for name in ("run", "is_shut", "is_bound"):
+        del fields[name]
+    assert switch_of(fields) == replace(switch, run="", is_shut=False, is_bound=False)
 
 
 @examples(100)

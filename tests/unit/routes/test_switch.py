@@ -18,8 +18,10 @@ from anabranch.routes.switch import (
     Stragglers,
     Switch,
     SwitchState,
+    bound,
     decide,
     left_behind,
+    opened,
     paused,
 )
 from tests.chance import examples
@@ -122,18 +124,56 @@ def test_an_answer_counts_once_and_only_while_it_is_waited_for() -> None:
     assert paused(moving, "p", Ready()) is moving
 
 
+def test_a_gated_switch_waits_once_all_have_paused_until_its_gate_is_opened() -> None:
+    """Then it goes on as every switch does."""
+    shut = replace(switch(c=consumer(), p=producer()), is_shut=True)
+    assert decide(shut, seen("c", "p")).action is Action.ASK
+    shut = paused(paused(shut, "c", Ready()), "p", Ready())
+    assert decide(shut, seen("c", "p")).action is Action.HOLD
+    assert decide(opened(shut), seen("c", "p")).action is Action.PIN
+    assert opened(opened(shut)) == opened(shut)
+
+
+def test_a_gate_that_nobody_opens_gives_the_switch_up_at_the_deadline_that_it_was_begun_with() -> None:
+    """Whoever should have opened it is gone, and applications wait."""
+    step = decide(replace(switch(), is_shut=True), seen(now=DEADLINE))
+    assert (step.action, step.why) == (
+        Action.CANCEL,
+        "it was not done in time: all have paused, and nobody has opened its gate",
+    )
+
+
+def test_a_bound_switch_has_no_deadline_and_only_goes_on() -> None:
+    """W6: its gate may be opened late, and what is in the way then is waited for."""
+    late = seen("c", now=10 * DEADLINE)
+    one = bound(replace(paused(switch(c=consumer()), "c", Ready()), is_shut=True))
+    assert decide(one, late).action is Action.HOLD
+    one = opened(one)
+    assert decide(one, late).action is Action.PIN
+    one = replace(one, ends={}, state=SwitchState.DRAINING)
+    assert decide(one, late).action is Action.DRAIN
+    assert decide(one, replace(late, copied=True)).action is Action.MOVE
+    assert decide(replace(one, why="its run was taken back"), late).action is Action.CANCEL
+
+
 class Lives(RuleBasedStateMachine):
     """A switch of real positions: each client has read or written so far, and is where it was told to be.
 
     The instance is killed at will: all that it knows is the journal; what it had done to the clusters stays done.
     """
 
-    @initialize(policy=st.sampled_from(Stragglers), consumers=st.integers(0, 3), producers=st.integers(0, 2))
-    def begin(self, policy: Stragglers, consumers: int, producers: int) -> None:
+    @initialize(
+        policy=st.sampled_from(Stragglers),
+        consumers=st.integers(0, 3),
+        producers=st.integers(0, 2),
+        gated=st.booleans(),
+    )
+    def begin(self, policy: Stragglers, consumers: int, producers: int, gated: bool) -> None:
         """Some clients on the old cluster."""
         named = {f"c{n}": consumer() for n in range(consumers)}
         named |= {f"p{n}": producer(f"producer p{n}") for n in range(producers)}
-        self.journal = switch(policy, **named)
+        self.journal = replace(switch(policy, **named), is_shut=gated)
+        self.let_go = False
         self.where = dict.fromkeys(named, "old")
         self.running = dict.fromkeys(named, True)
         self.live = set(named)
@@ -183,8 +223,22 @@ class Lives(RuleBasedStateMachine):
 
     @rule()
     def cancelled(self) -> None:
-        """Somebody cancels it."""
-        self.journal = replace(self.journal, why="somebody cancelled it")
+        """Somebody cancels it, which is refused of one that is bound."""
+        if not self.journal.is_bound:
+            self.journal = replace(self.journal, why="somebody cancelled it")
+
+    @rule()
+    def is_let_go(self) -> None:
+        """The run that asked for it is taken back before its point of no return: its gate is shut."""
+        if self.journal.is_shut:
+            self.journal, self.let_go = replace(self.journal, why="it was let go"), True
+
+    @rule(opens=st.booleans())
+    def its_run_goes_on(self, opens: bool) -> None:
+        """The run binds it, and opens its gate, as long as it was not given up."""
+        held = decide(self.journal, self.observed()).action is Action.HOLD
+        if held or (self.journal.is_shut and self.journal.is_bound and not self.journal.why):
+            self.journal = opened(self.journal) if opens else bound(self.journal)
 
     @rule(killed=st.booleans())
     def steps(self, killed: bool) -> None:
@@ -246,16 +300,22 @@ class Lives(RuleBasedStateMachine):
             assert self.version == 1
             assert set(self.where.values()) <= {"old"}
             assert all(self.running[name] for name in self.live)
+        if self.journal.is_shut:
+            assert (self.version, self.journal.ends, self.moved) == (1, None, None)
+            assert self.journal.state in (SwitchState.PREPARING, SwitchState.CANCELLED)
+        if self.journal.is_bound and not self.let_go:
+            assert self.journal.state is not SwitchState.CANCELLED
         if self.version == 2:
             assert self.journal.state in (SwitchState.PUBLISHED, SwitchState.DONE)
 
     @precondition(lambda self: hasattr(self, "journal"))
     @rule()
     def ends(self) -> None:
-        """Left alone, with answers and a link that goes on, it ends."""
-        if self.journal.state in (SwitchState.PREPARING, SwitchState.DRAINING, SwitchState.MOVING):
+        """Left alone, with answers and a link that goes on, it ends; one that is bound has no deadline."""
+        if self.journal.state.holds and not self.journal.is_bound:
             assert decide(self.journal, replace(self.observed(), now_ms=self.journal.deadline_ms)).action not in (
                 Action.ASK,
+                Action.HOLD,
                 Action.DRAIN,
                 Action.MOVE,
                 Action.NOTHING,

@@ -15,13 +15,19 @@ from anabranch.routes.table import RouteTable, RouteVersion
 
 @dataclass(frozen=True, slots=True)
 class SwitchOrder:
-    """A switch that is to begin: the table over version ``base`` that it publishes, and how."""
+    """A switch that is to begin: the table over version ``base`` that it publishes, and how.
+
+    ``run`` is the run of a migration that asks for it.  ``is_gated`` says whether it waits, once all have paused, until
+    its gate is opened; a run has at most one such switch.
+    """
 
     table: RouteTable
     base: int
     reason: str
     policy: SwitchPolicy
     links: Mapping[Pair, str] = field(hash=False)
+    run: str = ""
+    is_gated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
