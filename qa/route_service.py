@@ -27,6 +27,7 @@ class RouteProcess:
     """``anabranch serve`` on a port of its own; it may be killed and started again, with the same store.
 
     ``tokens`` are by role; an application has that of ``client``.  ``environment`` is its own and that of its jobs.
+    ``contexts`` and ``store`` are for another instance beside it.
     """
 
     def __init__(
@@ -34,16 +35,16 @@ class RouteProcess:
     ) -> None:
         self._environment = environment
         self._directory = directory
-        self._contexts = directory / "contexts.yaml"
-        self._contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
-        self._store = str(directory / "routes.db")
+        self.contexts = directory / "contexts.yaml"
+        self.contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
+        self.store = str(directory / "routes.db")
         self._process: subprocess.Popen[bytes] | None = None
         self.log = directory / "serve.log"
         self.tokens: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         (self._lease,) = lease_ports(1)
-        database = open_database(self._store)
+        database = open_database(self.store)
         try:
             accounts, now = Accounts(database), now_ms()
             for role in Role:
@@ -68,8 +69,8 @@ class RouteProcess:
 
     def start(self) -> None:
         """Start it, and return when it acts."""
-        command = [sys.executable, "-m", "anabranch", "--contexts", str(self._contexts), "serve"]
-        command += ["--store", self._store, "--port", str(self._lease.port)]
+        command = [sys.executable, "-m", "anabranch", "--contexts", str(self.contexts), "serve"]
+        command += ["--store", self.store, "--port", str(self._lease.port)]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self._environment

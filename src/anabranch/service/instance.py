@@ -76,7 +76,7 @@ class Instance:
         self.switching = Switching(stored, self.routing, self.registry, self.watching, name, self._switched)
         self.desk = ServiceDesk(stored, self.routing, self.registry, self.switching, self.clusters)
         launching = Launching(self.clusters, settings.jobs, self.processes)
-        migration_desk = ServiceMigrationDesk(launching, settings.hooks)
+        migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
         self.reach = Reach(
             *(self.clusters, settings.jobs, settings.roots, self.processes.launched),

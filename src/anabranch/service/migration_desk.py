@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
@@ -29,6 +29,8 @@ from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.verify import show as verify_show
 from anabranch.operations.verify import start as verify_start
 from anabranch.service.launching import Launching
+from anabranch.service.migration_routes import MigrationRoutes
+from anabranch.service.route_desk import ServiceDesk
 from anabranch.state.codecs.verified import NeverVerifiedError, VerifyStatus
 from anabranch.store.runs import RunKind
 from anabranch.verify.report import ComparisonVerdict
@@ -81,6 +83,7 @@ class ServiceMigrationDesk:
     """``launching`` starts jobs in the name of ``account``; ``hooks`` are commands by name, with their arguments."""
 
     launching: Launching
+    route_desk: ServiceDesk
     hooks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     account: str = ""
 
@@ -128,16 +131,26 @@ class ServiceMigrationDesk:
         raise NotYetError(f"link {link}: the comparison is being started")
 
     async def hold(self, leg: Leg, run: WaveRun) -> None:
-        """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
-        raise NotImplementedError
+        """Have the SDK's clients of a wave's codes pause; raises NotYetError until all have, HoldLostError."""
+        since = run.held_since_ms
+        deadline = None if run.longest_ms is None or since is None else since + run.longest_ms
+        await self._routes.hold(leg, run.id, deadline)
+
+    async def bind(self, leg: Leg, run: WaveRun) -> None:
+        """Have those that paused stay so until they are led; raises HoldLostError."""
+        await self._routes.bind(leg, run.id)
 
     async def let_go(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused go on where they were."""
-        raise NotImplementedError
+        await self._routes.let_go(leg, run.id)
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
-        raise NotImplementedError
+        await self._routes.lead(leg, part, run.id)
+
+    @property
+    def _routes(self) -> MigrationRoutes:
+        return MigrationRoutes(replace(self.route_desk, author=self.account))
 
     async def hook(self, name: str, leg: Leg) -> None:
         """Run a hook to its end, without a shell; raises UnknownHookError, HookFailedError."""

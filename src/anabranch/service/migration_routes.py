@@ -21,10 +21,13 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.steps import Part, parts
 from anabranch.model.clock import now_ms
+from anabranch.model.reasons import errors
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.leading import led
 from anabranch.operations.routes.desk import SwitchOrder
 from anabranch.operations.routes.planning import named_clients, plan_table
+from anabranch.routes.check import check
+from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.switch import (
     Action,
     NamedClient,
@@ -81,7 +84,8 @@ class MigrationRoutes:
         """Have all pause whom ``lead`` is to move; nothing where nobody is led otherwise then.
 
         It is given up at ``deadline_ms``, and at the latest after the migration's longest pause.  Raises NotYetError
-        until all have paused, HoldLostError once it was given up, what `led` and `plan_table` raise, OutsideWaveError.
+        until all have paused, HoldLostError once it was given up, what `led` raises, InvalidTableError,
+        OutsideWaveError.
         """
         try:
             held = await self.desk.switching.get(gated_id(run_id))
@@ -178,10 +182,16 @@ class MigrationRoutes:
             timeout_ms = max(1, min(timeout_ms, deadline_ms - now))
         policy = SwitchPolicy(migration.stragglers, timeout_ms=timeout_ms)
         reason = f"migration {migration.name}, wave {leg.wave.name}: {part.value} to {leg.there}"
-        planned = await plan_table(self.desk, table, reason, policy)
-        _check_topics(leg, named_clients(planned.impact))
+        base = 0 if newest is None else newest.version
+        if is_gated:  # whom it moves is looked at once every instance has said whom it knows: some may be gone by now
+            if faults := errors(check(table, frozenset(self.desk.contexts()))):
+                raise InvalidTableError("route table", faults)
+        else:
+            planned = await plan_table(self.desk, table, reason, policy)
+            _check_topics(leg, named_clients(planned.impact))
+            base = planned.base
         links = {(leg.here, leg.there): leg.link}  # of several links each knows only what it has copied itself
-        order = SwitchOrder(table, planned.base, reason, policy, links, run_id, is_gated)
+        order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated)
         try:
             await self.desk.switching.begin(order, self.desk.author)
         except (SwitchUnderWayError, PublishedMeanwhileError, SwitchTakenError) as error:

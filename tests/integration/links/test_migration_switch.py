@@ -119,6 +119,9 @@ class Stand:
     async def hold(self, *_: object) -> None:
         """Nobody uses the SDK here."""
 
+    async def bind(self, *_: object) -> None:
+        """Nobody has paused."""
+
     async def let_go(self, *_: object) -> None:
         """Nobody has paused."""
 

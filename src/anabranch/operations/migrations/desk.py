@@ -36,6 +36,9 @@ class MigrationDesk(Protocol):
     async def hold(self, leg: Leg, run: WaveRun) -> None:
         """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
 
+    async def bind(self, leg: Leg, run: WaveRun) -> None:
+        """Have those that paused stay so until they are led: right before the point of no return is written down."""
+
     async def let_go(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused go on where they were."""
 

@@ -60,8 +60,10 @@ class ClusterSteps:
         return Scene(leg, here, there, self.desk, run, step.subject)
 
 
-async def _nothing(_: Scene) -> Result:
-    """Of a step that is there for the journal."""
+async def _bind(scene: Scene) -> Result:
+    """The point of no return is one in the journal; those that are held must be so from here on."""
+    if any(step.kind is StepKind.FENCE and step.subject == FenceKind.ROUTES for step in scene.run.steps):
+        await scene.desk.bind(scene.leg, scene.run)
     return None
 
 
@@ -142,7 +144,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.STAGE_CHECKPOINTS: checkpoints.stage_checkpoint,
     StepKind.VERIFY_END: ending.verify_end,
     StepKind.PREPARE_REVERSE: linking.prepare_reverse,
-    StepKind.JOURNAL: _nothing,
+    StepKind.JOURNAL: _bind,
     StepKind.PUBLISH_GROUPS: positions.publish_groups,
     StepKind.PUBLISH_CHECKPOINTS: checkpoints.publish_checkpoint,
     StepKind.LIFT_FENCE: _open_there,

@@ -111,12 +111,26 @@ async def _ended(reach: Reach, run: WaveRun) -> WaveRunReport:
     return WaveRunReport(run.migration, run.wave, WaveVerb(run.what), run.id, state.value, length)
 
 
+def _opened(reach: Reach, request: FileRequest) -> Migration:
+    """The migration of a request, whose checkpoints are where the service may read and write.
+
+    Raises InvalidFieldError, PathNotOpenError.
+    """
+    wanted = request.wanted()
+    for wave in wanted.waves:
+        for job in wave.jobs:
+            for place in (job.checkpoint, job.moved):
+                if place:
+                    reach.place(place)
+    return wanted
+
+
 # -- start -----------------------------------------------------------------------------------------------------
 
 
 async def _started(reach: Reach, request: StartWavesRequest) -> tuple[Migration, tuple[str, ...]]:
     """The migration, and its waves that would be started; raises OtherMigrationError, NoWaveError, WaveStateError."""
-    wanted = request.wanted()
+    wanted = _opened(reach, request)
     try:
         known = await _known(reach, wanted.name)
     except NoMigrationError:
@@ -342,7 +356,7 @@ async def _held(reach: Reach, planned: HoldPlan) -> ChangedMigration:
 
 
 async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
-    wanted = request.wanted()
+    wanted = _opened(reach, request)
     known = await _known(reach, wanted.name)
     for name, stands in standings(known.migration, known.runs).items():
         if stands.state is WaveState.PLANNED and stands.open is None:
