@@ -37,6 +37,7 @@ from anabranch.service.stored import Stored
 from anabranch.service.switch_answers import switch_summary
 from anabranch.service.switch_steps import SwitchSteps
 from anabranch.service.switching import Switching
+from anabranch.service.throttling import Throttling
 from anabranch.service.token_checks import TokenChecks
 from anabranch.service.watching import Watching
 from anabranch.store.errors import StoreError
@@ -111,6 +112,7 @@ class Instance:
             self.registry.keep(),
             self.switching.watch(self.switch_steps.go_on),
             self.migrating.watch(),
+            Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )
         tasks = [asyncio.create_task(one) for one in every]
         try:

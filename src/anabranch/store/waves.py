@@ -19,6 +19,9 @@ from anabranch.errors import RefusedError
 from anabranch.store.database import Database
 from anabranch.store.tables import MIGRATION_RUNS, MIGRATIONS
 
+OPERATOR, SEEN = "operator", "seen"
+"""The parts of a migration's throttle."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredMigration:
@@ -148,10 +151,17 @@ class StoredMigrations:
             if written.rowcount != 1:
                 raise MigrationChangedError(changed.name)
 
-    def slow_down(self, name: str, throttle: Mapping[str, Any]) -> None:
-        """Keep how its copying is slowed down, which is no part of its revision."""
+    def slow_down(self, name: str, part: str, value: Mapping[str, Any]) -> None:
+        """Keep what a person wants of its copying (``OPERATOR``), or what was seen last (``SEEN``); no revision.
+
+        Whoever writes one part leaves the other as it is.
+        """
+        chosen = MIGRATIONS.c.name == name
         with self._database.begin() as connection:
-            connection.execute(update(MIGRATIONS).where(MIGRATIONS.c.name == name).values(throttle=throttle))
+            before = connection.execute(select(MIGRATIONS.c.throttle).where(chosen).with_for_update()).scalar()
+            if before is None:
+                raise NoMigrationError(name)
+            connection.execute(update(MIGRATIONS).where(chosen).values(throttle={**before, part: value}))
 
     def remove(self, name: str, revision: int) -> None:
         """Forget one of which nothing is under way, with its runs; raises MigrationChangedError."""

@@ -46,9 +46,13 @@ def test_a_migration_is_kept_and_changed_by_one_at_a_time(database: Database) ->
     now = store.get("move")
     assert (now.revision, now.document["target"], now.holds, now.author) == (2, "newer", {}, "mei")
     store.change(replace(now, holds={"orders": "not before Monday"}))
-    store.slow_down("move", {"rate": 5})
+    store.slow_down("move", "operator", {"rate": 5})
+    store.slow_down("move", "seen", {"at_ms": 9})
     now = store.get("move")
-    assert (now.revision, now.holds, now.throttle) == (3, {"orders": "not before Monday"}, {"rate": 5})
+    assert (now.revision, now.holds) == (3, {"orders": "not before Monday"})
+    assert now.throttle == {"operator": {"rate": 5}, "seen": {"at_ms": 9}}
+    with pytest.raises(NoMigrationError):
+        store.slow_down("another", "seen", {})
     store.add("another", FILE, "jo", NOW)
     assert [one.name for one in store.all()] == ["another", "move"]
 

@@ -149,6 +149,8 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "migrations.give-up": [{**WAVE, "reason": "not tonight"}],
     "migrations.hold": [{"migration": "move", "reason": "it's Friday"}, {**WAVE, "reason": "month's end"}],
     "migrations.release": [{"migration": "move"}, WAVE],
+    "migrations.throttle": [{"migration": "move", "rate": "10MB/s"}, {"migration": "move", "pause": True}],
+    "migrations.resume": [{"migration": "move"}],
     "migrations.set": [{"migration": {**MIGRATION, "limits": {"quiet": "5000ms"}, "approvers": ["mei", "jo"]}}],
 }
 TYPED = {"migrations.give-up": "cancel"}

@@ -1059,6 +1059,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/migrations/rehearse/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try the whole path of a wave on topics and groups that are made for it, and removed */
+        post: operations["plan_migrations_rehearse_api_v1_migrations_rehearse_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/migrations/release/plan": {
         parameters: {
             query?: never;
@@ -1070,6 +1087,23 @@ export interface paths {
         put?: never;
         /** Have switches of a migration, or of a wave, wait no more */
         post: operations["plan_migrations_release_api_v1_migrations_release_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/resume/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a migration copy again as fast as its file and the clusters allow */
+        post: operations["plan_migrations_resume_api_v1_migrations_resume_plan_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1138,6 +1172,23 @@ export interface paths {
         put?: never;
         /** Switch a wave's applications to the target */
         post: operations["plan_migrations_switch_api_v1_migrations_switch_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/throttle/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a migration copy more slowly, or not at all, until it is resumed */
+        post: operations["plan_migrations_throttle_api_v1_migrations_throttle_plan_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1776,6 +1827,31 @@ export interface components {
         };
         AcceptReport: {
             plan: components["schemas"]["AcceptPlan"];
+        };
+        /**
+         * AccessShape
+         * @description Access rules and quotas of the waves on the target.
+         */
+        AccessShape: {
+            /**
+             * Principals
+             * @description What principals of the source are called there; others keep their names.
+             */
+            principals?: {
+                [key: string]: string;
+            };
+            /**
+             * Quotas
+             * @description Whether quotas of users and client ids are carried over, too.
+             * @default false
+             */
+            quotas: boolean;
+            /**
+             * Sync
+             * @description Whether they are carried over, before and as a wave is switched.
+             * @default false
+             */
+            sync: boolean;
         };
         Account: {
             created_at: number;
@@ -3334,6 +3410,7 @@ export interface components {
          * @description Applications that are moved from one cluster to another, in waves.
          */
         MigrationShape: {
+            access?: components["schemas"]["AccessShape"];
             /**
              * Approvers
              * @description Accounts, of which one who did not ask for it approves each switch.
@@ -3521,6 +3598,10 @@ export interface components {
             operator: string;
             partitions: number;
             state_bytes: number | null;
+        };
+        OperatorThrottle: {
+            is_paused: boolean;
+            rate: number | null;
         };
         /** @enum {string} */
         Outcome: "started" | "done" | "refused" | "failed";
@@ -3907,6 +3988,41 @@ export interface components {
             route: components["schemas"]["RouteAnswer"];
             version: number;
         };
+        RehearsalPlan: {
+            groups: {
+                [key: string]: string;
+            };
+            hash: string;
+            left_out: string[];
+            migration: string;
+            topics: {
+                [key: string]: string;
+            };
+            wave: string;
+        };
+        RehearsalReport: {
+            left_out: string[];
+            migration: string;
+            partitions: number;
+            positions: number;
+            records: number;
+            runs: components["schemas"]["RehearsedRun"][];
+            wave: string;
+        };
+        /**
+         * RehearseRequest
+         * @description A migration, of which one wave is rehearsed on topics and groups that are made for it.
+         */
+        RehearseRequest: {
+            migration: components["schemas"]["MigrationShape"];
+            /** Wave */
+            wave: string;
+        };
+        RehearsedRun: {
+            pause_ms: number | null;
+            took_ms: number;
+            verb: components["schemas"]["WaveVerb"];
+        };
         /**
          * ReleaseRequest
          * @description A migration, or a wave of it, whose switches need not wait any more.
@@ -3925,6 +4041,14 @@ export interface components {
                 [key: string]: number;
             };
             unread: string[];
+        };
+        /**
+         * ResumeRequest
+         * @description A migration whose links may read again as much as its file allows.
+         */
+        ResumeRequest: {
+            /** Migration */
+            migration: string;
         };
         /**
          * RewriteClusterShape
@@ -4552,7 +4676,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "catch up" | "verify" | "preflight" | "fence producers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
@@ -4678,6 +4802,30 @@ export interface components {
         };
         /** @enum {string} */
         SyncState: "in sync" | "waiting" | "blocked" | "active";
+        ThrottlePlan: {
+            after: components["schemas"]["OperatorThrottle"];
+            before: components["schemas"]["OperatorThrottle"];
+            hash: string;
+            migration: string;
+        };
+        /**
+         * ThrottleRequest
+         * @description A migration whose links may read at most so much together, or stand still.
+         */
+        ThrottleRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Pause
+             * @default false
+             */
+            pause: boolean;
+            /**
+             * Rate
+             * @default null
+             */
+            rate: string | null;
+        };
         Tls: {
             ca_file: string | null;
             cert_file: string | null;
@@ -7653,6 +7801,48 @@ export interface operations {
             };
         };
     };
+    plan_migrations_rehearse_api_v1_migrations_rehearse_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RehearseRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_migrations_release_api_v1_migrations_release_plan_post: {
         parameters: {
             query?: never;
@@ -7663,6 +7853,48 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ReleaseRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_resume_api_v1_migrations_resume_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResumeRequest"];
             };
         };
         responses: {
@@ -7831,6 +8063,48 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["WaveRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_migrations_throttle_api_v1_migrations_throttle_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThrottleRequest"];
             };
         };
         responses: {

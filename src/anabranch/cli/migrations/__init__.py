@@ -6,7 +6,7 @@ import typer
 
 from anabranch.cli.migrations.access import access
 from anabranch.cli.migrations.cancel import cancel
-from anabranch.cli.migrations.changing import approve, hold, release, set_
+from anabranch.cli.migrations.changing import approve, hold, release, resume, set_, throttle
 from anabranch.cli.migrations.discover import discover
 from anabranch.cli.migrations.plan import plan
 from anabranch.cli.migrations.rehearse import rehearse
@@ -28,6 +28,8 @@ app.command("complete")(complete)
 app.command("cancel")(cancel)
 app.command("hold")(hold)
 app.command("release")(release)
+app.command("throttle")(throttle)
+app.command("resume")(resume)
 app.command("set")(set_)
 app.command("approve")(approve)
 app.command("access")(access)

@@ -23,6 +23,7 @@ from anabranch.cli.running import run
 from anabranch.cli.service_operation import carried_out
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
 from anabranch.config import migration_file
+from anabranch.errors import InvalidFieldError
 
 
 def hold(
@@ -46,6 +47,35 @@ def release(
 ) -> None:
     """Have switches of a migration, or of a wave, wait no more."""
     _held(ctx, "release", name, wave, {}, service, output)
+
+
+def throttle(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", help="Bytes a second of all its links together, such as 10MB/s.", show_default=False),
+    ] = None,
+    pause: Annotated[bool, typer.Option("--pause", help="Have copying stand still.")] = False,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have a migration copy more slowly, or not at all, until `migrate resume`; links obey within some seconds."""
+    if (rate is None) is not pause:
+        raise InvalidFieldError("migrate throttle", "--rate", "give a rate, or --pause")
+    _at_once(
+        ctx, "throttle", name, {"migration": name, **({"pause": True} if pause else {"rate": rate})}, service, output
+    )
+
+
+def resume(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have a migration copy again as fast as its file and the clusters allow."""
+    _at_once(ctx, "resume", name, {"migration": name}, service, output)
 
 
 def set_(
@@ -107,13 +137,27 @@ def _held(
     service: str | None,
     output: Format,
 ) -> None:
+    request = {"migration": name, **({} if wave is None else {"wave": wave}), **more}
+    _at_once(ctx, verb, name, request, service, output, wave)
+
+
+def _at_once(
+    ctx: typer.Context,
+    verb: str,
+    name: str,
+    request: dict[str, Any],
+    service: str | None,
+    output: Format,
+    wave: str | None = None,
+) -> None:
+    """What the same verb, or its opposite, undoes needs no ``--execute``."""
     change(
         service_of(ctx, service),
         verb,
-        {"migration": name, **({} if wave is None else {"wave": wave}), **more},
+        request,
         command_of(verb, name, wave) + repeated_service(service),
         f"migration {name}",
-        render_runs.hold_plan,
+        lambda shown: render_runs.plan_of(f"migrations.{verb}", shown),
         lambda _: render_runs.said("done"),
         execute=True,
         wanted=None,

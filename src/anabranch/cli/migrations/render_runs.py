@@ -69,7 +69,7 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
         parts.append(Text(f"switches are approved by one of: {', '.join(told['approvers'])}"))
     for one in told["waves"]:
         table.add_row(*_wave(one, now_ms), some(one["topics"]), some(one["groups"]))
-    parts.append(table)
+    parts += [table, *_throttle(told["throttle"], now_ms)]
     seen = set()
     for one in answer["runs"]:
         name = one["run"]["wave"]
@@ -77,6 +77,19 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
             seen.add(name)
             parts += _run(one, now_ms)
     return Group(*parts)
+
+
+def _throttle(throttle: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
+    """How fast links may copy, and what holds them back."""
+    if seen := throttle.get("seen"):
+        rates = [
+            f"{link} {'as fast as it goes' if rate is None else f'{size(rate)}/s'}"
+            for link, rate in sorted(seen["rates"].items())
+        ]
+        if rates:
+            yield Text(f"rates, {duration((now_ms - seen['at_ms']) / 1000)} ago: {', '.join(rates)}")
+        for why in [*seen["reasons"], *seen["failures"]]:
+            yield Text(f"held back: {printable(why)}", "yellow")
 
 
 def _run(answer: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
@@ -185,6 +198,13 @@ def hold_plan(change: MigrationChange) -> RenderableType:
     return Text(f"migration {plan['migration']}: {told}")
 
 
+def throttle_plan(change: MigrationChange) -> RenderableType:
+    """How fast it may copy from now on."""
+    wish = change.plan["after"]
+    rate = "as its file says" if wish["rate"] is None else f"at most {size(wish['rate'])}/s"
+    return Text(f"migration {change.plan['migration']} copies {'nothing' if wish['is_paused'] else rate}")
+
+
 def set_plan(change: MigrationChange) -> RenderableType:
     """What the file was, and what it would be."""
     table = grid("BEFORE", "AFTER")
@@ -201,6 +221,8 @@ def plan_of(verb: str, change: MigrationChange) -> RenderableType:
         "migrations.release": hold_plan,
         "migrations.give-up": give_up_plan,
         "migrations.rehearse": rehearsal_plan,
+        "migrations.throttle": throttle_plan,
+        "migrations.resume": throttle_plan,
     }
     return known.get(verb, wave_plan)(change)
 

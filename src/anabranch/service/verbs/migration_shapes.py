@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from anabranch.config.migration_file import MigrationShape, of_shape
 from anabranch.errors import RefusedError
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveVerb
+from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.plans import REQUEST
-from anabranch.service.verb import Name, Request
+from anabranch.service.verb import Name, Rate, Request
 from anabranch.store.waves import StoredMigration
 
 Why = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -73,6 +74,26 @@ class HoldRequest(Request):
     migration: Name
     wave: Name | None = None
     reason: Why
+
+
+class ThrottleRequest(Request):
+    """A migration whose links may read at most so much together, or stand still."""
+
+    migration: Name
+    rate: Rate | None = None
+    pause: bool = False
+
+    @model_validator(mode="after")
+    def _says_one(self) -> Self:
+        if (self.rate is None) is not self.pause:
+            raise ValueError("give a rate, or pause")
+        return self
+
+
+class ResumeRequest(Request):
+    """A migration whose links may read again as much as its file allows."""
+
+    migration: Name
 
 
 class ReleaseRequest(Request):
@@ -135,6 +156,16 @@ class HoldPlan:
     after: Mapping[str, str]
     hash: str
     kept: StoredMigration = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottlePlan:
+    """What a person wants of a migration's copying: at most a rate in bytes a second, or that it stands still."""
+
+    migration: str
+    before: OperatorThrottle
+    after: OperatorThrottle
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.config.migration_file import migration_fields
+from anabranch.config.units import parse_rate
 from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.pause import pause_of
@@ -16,6 +17,7 @@ from anabranch.migration.run import PassedError, WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
+from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
@@ -28,6 +30,7 @@ from anabranch.operations.migrations.waves import WaveRunPlan
 from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
+from anabranch.service.throttling import operator_in
 from anabranch.service.verb import Verb
 from anabranch.service.verbs.migration_shapes import (
     CancelRequest,
@@ -45,15 +48,18 @@ from anabranch.service.verbs.migration_shapes import (
     RehearsalPlan,
     RehearseRequest,
     ReleaseRequest,
+    ResumeRequest,
     SetPlan,
     StartReport,
     StartWavesRequest,
     TakenBackError,
+    ThrottlePlan,
+    ThrottleRequest,
     WaveRequest,
     WaveRunReport,
 )
 from anabranch.service.words import command
-from anabranch.store.waves import MigrationExistsError, NoMigrationError, StoredMigration, StoredRun
+from anabranch.store.waves import OPERATOR, MigrationExistsError, NoMigrationError, StoredMigration, StoredRun
 
 FILE = "migration.yaml"
 WATCH_S = 5.0
@@ -355,6 +361,29 @@ async def _held(reach: Reach, planned: HoldPlan) -> ChangedMigration:
     return ChangedMigration(planned.migration)
 
 
+async def _throttle_plan(reach: Reach, request: ThrottleRequest) -> ThrottlePlan:
+    rate = None if request.rate is None else parse_rate(request.rate)
+    return await _wishes(reach, request.migration, OperatorThrottle(rate, request.pause))
+
+
+async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
+    return await _wishes(reach, request.migration, OperatorThrottle())
+
+
+async def _wishes(reach: Reach, name: str, after: OperatorThrottle) -> ThrottlePlan:
+    before = operator_in((await _known(reach, name)).kept.throttle)
+    fields = [before.rate, before.is_paused, after.rate, after.is_paused]
+    return ThrottlePlan(name, before, after, plan_hash("migrations.throttle", name, fields))
+
+
+async def _throttled(reach: Reach, planned: ThrottlePlan) -> ChangedMigration:
+    """Keep it: links obey within one round of throttling."""
+    stored, wish = reach.migrating.stored, planned.after
+    fields = {"rate": wish.rate, "is_paused": wish.is_paused}
+    await stored.ask(lambda: stored.migrations.slow_down(planned.migration, OPERATOR, fields))
+    return ChangedMigration(planned.migration)
+
+
 async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
     wanted = _opened(reach, request)
     known = await _known(reach, wanted.name)
@@ -469,6 +498,34 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         lambda request: command("migrate", "release", request.migration, options=[("--wave", request.wave)]),
         _release_plan,
         lambda reach, _, planned: _held(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.throttle",
+        "Have a migration copy more slowly, or not at all, until it is resumed",
+        Role.OPERATOR,
+        ThrottleRequest,
+        ThrottlePlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command(
+            "migrate", "throttle", request.migration, options=[("--rate", request.rate), ("--pause", request.pause)]
+        ),
+        _throttle_plan,
+        lambda reach, _, planned: _throttled(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.resume",
+        "Have a migration copy again as fast as its file and the clusters allow",
+        Role.OPERATOR,
+        ResumeRequest,
+        ThrottlePlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command("migrate", "resume", request.migration),
+        _resume_plan,
+        lambda reach, _, planned: _throttled(reach, planned),
         execute="",
     ),
     Verb(

@@ -1,0 +1,98 @@
+"""Throttling the links of migrations: every few seconds, on the instance that acts, for each migration that copies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.spec import Migration
+from anabranch.migration.standing import WaveState, WaveVerb
+from anabranch.migration.throttle import OperatorThrottle, ThrottleLimits
+from anabranch.migration.throttle_state import ThrottleState, state_fields, state_of
+from anabranch.model.clock import now_ms
+from anabranch.operations.migrations.throttling import MigrationThrottle, Throttled
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.migration_answers import migration_in, standings
+from anabranch.service.stored import Stored
+from anabranch.store.waves import OPERATOR, SEEN, StoredMigration, StoredRun
+
+EVERY_S = 5.0
+
+log = structlog.get_logger()
+
+
+class Throttling:
+    """The throttles of an instance; ``acts`` says whether it is the one that acts."""
+
+    def __init__(self, stored: Stored, clusters: ClusterPool, acts: Callable[[], bool]) -> None:
+        self._stored = stored
+        self._clusters = clusters
+        self._acts = acts
+        self._kept: dict[str, tuple[Cluster, Cluster, MigrationThrottle]] = {}
+
+    async def watch(self) -> None:
+        """Adjust the rates of all migrations that copy, until this is cancelled."""
+        while True:
+            await asyncio.sleep(EVERY_S)
+            if self._acts():
+                try:
+                    await self._round()
+                except AnabranchError as error:
+                    log.warning("links were not throttled", why=error.message)
+                except Exception:
+                    log.exception("links were not throttled")
+
+    async def _round(self) -> None:
+        stored = self._stored.migrations
+        found = await self._stored.ask(lambda: [(one, stored.runs_of(one.name)) for one in stored.all()])
+        for kept, runs in found:
+            migration = migration_in(kept.document, kept.name)
+            if links := copying_links(migration, list(runs)):
+                await self._adjust(kept, migration, links)
+
+    async def _adjust(self, kept: StoredMigration, migration: Migration, links: list[str]) -> None:
+        source, target = self._clusters.cluster(migration.source), self._clusters.cluster(migration.target)
+        before = self._kept.get(kept.name)
+        if before is None or before[:2] != (source, target):
+            before = self._kept[kept.name] = source, target, MigrationThrottle(source, target)
+        seen = kept.throttle.get(SEEN)
+        state = state_of(seen["state"]) if seen else ThrottleState()
+        limits = ThrottleLimits(migration.limits.source_rate, operator_in(kept.throttle))
+        done = await before[2].adjust(state, limits, links, now_ms())
+        await self._stored.ask(lambda: self._stored.migrations.slow_down(kept.name, SEEN, _told(done)))
+
+
+def operator_in(throttle: Mapping[str, Any]) -> OperatorThrottle:
+    """What a person wants of a migration's copying."""
+    wish = throttle.get(OPERATOR) or {}
+    return OperatorThrottle(wish.get("rate"), wish.get("is_paused", False))
+
+
+def copying_links(migration: Migration, runs: list[StoredRun]) -> list[str]:
+    """The links that read the source: those of waves whose applications are there, once they are being started."""
+    found = []
+    for stands in standings(migration, runs).values():
+        begins = stands.open is not None and stands.open.what == WaveVerb.START.value
+        is_over = stands.state is WaveState.COMPLETED or (stands.state is WaveState.PLANNED and not begins)
+        if not stands.leg.leads_back and not is_over:
+            found.append(stands.leg.link)
+    return found
+
+
+def _told(done: Throttled) -> dict[str, Any]:
+    """A round as it is kept and shown."""
+    decision = done.decision
+    return {
+        "at_ms": now_ms(),
+        "rates": dict(decision.rates),
+        "is_paused": decision.is_paused,
+        "reasons": list(decision.reasons),
+        "factors": [factor.reason for factor in decision.factors],
+        "failures": list(done.failures),
+        "state": state_fields(done.state),
+    }
