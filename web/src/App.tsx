@@ -13,6 +13,10 @@ import { CreateLink } from "./pages/CreateLink";
 import { LanePage } from "./pages/lane/LanePage";
 import { LinkPage } from "./pages/link/LinkPage";
 import { Links } from "./pages/Links";
+import { ChangePage } from "./pages/migrations/ChangePage";
+import { MigrationPage } from "./pages/migrations/MigrationPage";
+import { Migrations } from "./pages/migrations/Migrations";
+import { StartPage } from "./pages/migrations/StartPage";
 import { MirrorMaker } from "./pages/mirrormaker/MirrorMaker";
 import { NotThere } from "./pages/NotThere";
 import { OperationPage } from "./pages/OperationPage";
@@ -82,6 +86,10 @@ function Pages() {
         {({ target, link, tab }) => <LinkPage key={`${target} ${link}`} target={target} link={link} tab={tab ?? "lanes"} />}
       </Route>
       <Route path="/clusters" component={Clusters} />
+      <Route path="/migrations" component={Migrations} />
+      <Route path="/migrations/-/start" component={StartPage} />
+      <Route path="/migrations/:name">{({ name }) => <MigrationPage key={name} name={name} />}</Route>
+      <Route path="/migrations/:name/change">{({ name }) => <ChangePage key={name} name={name} />}</Route>
       <Route path="/routes/versions/:version">{({ version }) => <VersionPage key={version} version={version} />}</Route>
       <Route path="/routes/switches/:id">{({ id }) => <SwitchPage key={id} id={id} />}</Route>
       <Route path="/routes/:tab?">{({ tab }) => <Routes key={tab} tab={tab ?? ""} />}</Route>

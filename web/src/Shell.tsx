@@ -12,6 +12,7 @@ import { setTheme, useTheme, type Theme } from "./session/theme";
 const PAGES = [
   ["/", "Links"],
   ["/clusters", "Clusters"],
+  ["/migrations", "Migrations"],
   ["/routes", "Routes"],
   ["/applications", "Applications"],
   ["/checkpoints", "Checkpoints"],

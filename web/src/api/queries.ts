@@ -222,6 +222,20 @@ export const routesQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
+/** Migrations, by name.  The service tells of each step. */
+export const migrationsQuery = queryOptions({
+  queryKey: ["migrations", "all"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/migrations", { signal })),
+  refetchInterval: 5_000,
+});
+
+export const migrationQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["migrations", "one", name],
+    queryFn: ({ signal }) => told(client.GET("/api/v1/migrations/{name}", { params: { path: { name } }, signal })),
+    refetchInterval: (query) => (query.state.data?.runs.some(({ run }) => run.is_open) ? 2_000 : 5_000),
+  });
+
 const VERSIONS = 50;
 
 export const routeVersionsQuery = infiniteQueryOptions({

@@ -6,11 +6,14 @@ export type Hearing = "live" | "asking";
 
 const GATHER_MS = 900;
 const AGAIN_MS = 3_000;
+/** Steps that are quick come one after the other: they are asked for together. */
+const STEPS_MS = 150;
 
 class Stream {
   private source: EventSource | undefined;
   private again: ReturnType<typeof setTimeout> | undefined;
   private gathering: ReturnType<typeof setTimeout> | undefined;
+  private stepping: ReturnType<typeof setTimeout> | undefined;
   private readonly read = new Set<string>();
   private asking: ReturnType<typeof setInterval> | undefined;
 
@@ -38,6 +41,7 @@ class Stream {
       void this.queries.invalidateQueries({ queryKey: ["clients"] });
     });
     source.addEventListener("switch", () => void this.queries.invalidateQueries({ queryKey: ["switches"] }));
+    source.addEventListener("migration", () => this.stepped());
     source.addEventListener("audit", () => void this.queries.invalidateQueries({ queryKey: ["audit"] }));
     source.addEventListener("lost", () => {
       void this.queries.invalidateQueries();
@@ -51,6 +55,8 @@ class Stream {
     clearTimeout(this.again);
     clearTimeout(this.gathering);
     this.gathering = undefined;
+    clearTimeout(this.stepping);
+    this.stepping = undefined;
     this.stopAsking();
     this.source?.close();
     this.source = undefined;
@@ -60,6 +66,7 @@ class Stream {
   wake(): void {
     void this.queries.invalidateQueries({ queryKey: ["me"] });
     void this.queries.invalidateQueries({ queryKey: ["live"] });
+    void this.queries.invalidateQueries({ queryKey: ["migrations"] });
     if (this.source?.readyState !== EventSource.OPEN) this.open();
   }
 
@@ -75,6 +82,13 @@ class Stream {
   private stopAsking(): void {
     clearInterval(this.asking);
     this.asking = undefined;
+  }
+
+  private stepped(): void {
+    this.stepping ??= setTimeout(() => {
+      this.stepping = undefined;
+      void this.queries.invalidateQueries({ queryKey: ["migrations"] });
+    }, STEPS_MS);
   }
 
   private gather(cluster: string): void {

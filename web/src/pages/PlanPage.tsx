@@ -10,11 +10,13 @@ import { Fetched } from "../parts/Fetched";
 import { Page } from "../parts/Page";
 import { ProblemNotice } from "../parts/ProblemNotice";
 import { Action } from "../plans/Action";
+import { useWhyNotApproved } from "../plans/approval";
 import { OperationView } from "../plans/OperationView";
 import { PlanBody } from "../plans/PlanBody";
 import { PlanHead } from "../plans/PlanHead";
 import { whyNothing } from "../plans/refused";
 import { isDanger } from "../plans/specs";
+import { useTyped } from "../plans/useTyped";
 import { useMe, whyNotApply } from "../session/me";
 
 /** A plan at its own address: somebody else looks at it there, and applies it. */
@@ -37,10 +39,13 @@ function Shown({ plan }: { plan: Schemas["PlanAnswer"] }) {
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ["plans", plan.id] });
       void queries.invalidateQueries({ queryKey: ["operations"] });
+      void queries.invalidateQueries({ queryKey: ["migrations"] });
     },
   });
   const operation = plan.operation ?? apply.data?.id ?? null;
-  const why = whyNothing(plan) ?? whyNotApply(me, plan.role);
+  const typed = useTyped(plan);
+  const unapproved = useWhyNotApproved(plan);
+  const why = whyNothing(plan) ?? whyNotApply(me, plan.role) ?? unapproved ?? typed.why;
   const again = (
     <Action verb={plan.verb} body={{ ...plan.request }} title={`Plan ${plan.verb} again`} little>
       Plan again
@@ -60,6 +65,7 @@ function Shown({ plan }: { plan: Schemas["PlanAnswer"] }) {
       <section className="panel" aria-label="What it changes">
         <h2>What it changes</h2>
         <PlanBody plan={plan} />
+        {operation === null ? typed.field : null}
       </section>
       {operation === null ? (
         <div className="row">

@@ -9,11 +9,13 @@ import { Button } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { ProblemNotice } from "../parts/ProblemNotice";
 import { Waiting } from "../parts/Waiting";
+import { useWhyNotApproved } from "./approval";
 import { FormFields, initialOf } from "./FormFields";
 import { OperationView } from "./OperationView";
 import { PlanBody } from "./PlanBody";
 import { PlanHead } from "./PlanHead";
 import { whyNothing } from "./refused";
+import { useTyped } from "./useTyped";
 import { bodyOf, isDanger, type FieldSpec, type Values } from "./specs";
 
 interface Props {
@@ -33,7 +35,10 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
   const plan = useMutation({ mutationFn: () => planOf(verb, { ...body, ...bodyOf(fields, values) }) });
   const apply = useMutation({
     mutationFn: (shown: Schemas["PlanAnswer"]) => applyPlan(shown.id, shown.hash),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: ["operations"] }),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["operations"] });
+      void queries.invalidateQueries({ queryKey: ["migrations"] });
+    },
   });
   const again = () => {
     apply.reset();
@@ -48,7 +53,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
   });
 
   const leave = () => {
-    for (const changed of ["live", "positions", "routes", "clients"]) {
+    for (const changed of ["live", "positions", "routes", "clients", "migrations"]) {
       void queries.invalidateQueries({ queryKey: [changed] });
     }
     close();
@@ -60,6 +65,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
   };
   const problem = plan.isError ? problemFrom(plan.error) : null;
   const shown = plan.data;
+  const typed = useTyped(shown);
 
   if (asked || (problem !== null && fields.length > 0)) {
     const wrong = problem?.field ? { field: problem.field, why: problem.detail } : null;
@@ -93,7 +99,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
     <Dialog
       title={title}
       close={leave}
-      foot={<Foot plan={shown} work={apply.data} applying={apply.isPending} apply={() => shown && apply.mutate(shown)} close={leave} />}
+      foot={<Foot plan={shown} whyNotTyped={typed.why} work={apply.data} applying={apply.isPending} apply={() => shown && apply.mutate(shown)} close={leave} />}
     >
       {problem !== null ? (
         <ProblemNotice error={plan.error} title="Not planned" again={again} />
@@ -122,6 +128,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
             <>
               <PlanHead plan={shown} />
               <PlanBody plan={shown} />
+              {typed.field}
             </>
           )}
         </>
@@ -132,14 +139,17 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
 
 interface FootProps {
   plan: Schemas["PlanAnswer"] | undefined;
+  /** Why what it would delete was not confirmed. */
+  whyNotTyped: string | null;
   work: Schemas["Work"] | undefined;
   applying: boolean;
   apply: () => void;
   close: () => void;
 }
 
-function Foot({ plan, work, applying, apply, close }: FootProps) {
+function Foot({ plan, whyNotTyped, work, applying, apply, close }: FootProps) {
   const me = useMe();
+  const unapproved = useWhyNotApproved(plan);
   if (work !== undefined) {
     return (
       <>
@@ -152,7 +162,7 @@ function Foot({ plan, work, applying, apply, close }: FootProps) {
       </>
     );
   }
-  const why = plan === undefined ? "the plan is not there yet" : (whyNothing(plan) ?? whyNotApply(me, plan.role));
+  const why = plan === undefined ? "the plan is not there yet" : (whyNothing(plan) ?? whyNotApply(me, plan.role) ?? unapproved ?? whyNotTyped);
   return (
     <>
       {plan === undefined ? null : (

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import type { Schemas } from "../api/client";
 import { operationQuery } from "../api/queries";
 import type { Problem } from "../api/problem";
@@ -11,6 +11,7 @@ import { Document } from "../parts/Document";
 import { Fetched } from "../parts/Fetched";
 import { ProblemOf } from "../parts/ProblemNotice";
 import { Shape } from "../parts/Shape";
+import { migrationPath } from "../migrations/waves";
 import { switchPath } from "../routes/switches";
 import { GroupsBody } from "./GroupsBody";
 import { reportWords } from "./report";
@@ -48,6 +49,7 @@ export function WorkView({ work, again }: { work: Schemas["Work"]; again?: React
         )}
       </div>
       {work.verb.startsWith("routes.") ? <Switched report={work.report as Partial<Schemas["RoutesPublished"]>} /> : null}
+      {work.verb.startsWith("migrations.") ? <Moves work={work} /> : null}
       {work.verb === "offsets.rebuild" ? <Adopt work={work} /> : null}
       {work.verb === "groups.sync" ? (
         <GroupsBody groups={(work.report as Schemas["GroupsMoved"]).groups} />
@@ -80,6 +82,19 @@ function Adopt({ work }: { work: Schemas["Work"] }) {
       <Link className="button main" href={`/links/create?${given.toString()}`}>
         Create the link that adopts them
       </Link>
+    </p>
+  );
+}
+
+/** Where a migration's waves are seen, unless that is where somebody is. */
+function Moves({ work: { request } }: { work: Schemas["Work"] }) {
+  const [path] = useLocation();
+  const named = request["migration"];
+  const name = typeof named === "string" ? named : String((named as Readonly<Record<string, unknown>> | undefined)?.["name"] ?? "");
+  if (name === "" || path === migrationPath(name)) return null;
+  return (
+    <p>
+      <Link href={migrationPath(name)}>Look at migration {name}</Link>: each wave, and each step as it goes.
     </p>
   );
 }
@@ -137,6 +152,7 @@ function Running({ work }: { work: Schemas["Work"] }) {
       </div>
       <p className="dim">It goes on by itself: this page may be closed.</p>
       {work.progress ? <Progress progress={work.progress} /> : null}
+      {work.verb.startsWith("migrations.") ? <Moves work={work} /> : null}
     </div>
   );
 }

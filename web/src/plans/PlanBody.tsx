@@ -7,6 +7,7 @@ import { Reasons } from "../parts/Reasons";
 import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
+import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { RoutesBody } from "./RoutesBody";
 
@@ -50,6 +51,21 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <MapsBody plan={document as Schemas["AlignmentPlan"]} />;
     case "checkpoints.undo":
       return <UndoRewriteBody plan={document as Schemas["UndoRewritePlan"]} />;
+    case "migrations.start":
+      return <StartBody plan={document as Schemas["MigrationPlan"]} />;
+    case "migrations.verify":
+    case "migrations.switch":
+    case "migrations.reverse":
+    case "migrations.complete":
+    case "migrations.cancel":
+      return <WaveRunBody plan={document as Schemas["WaveRunPlan"]} />;
+    case "migrations.give-up":
+      return <GiveUpBody plan={document as Schemas["GiveUpPlan"]} />;
+    case "migrations.hold":
+    case "migrations.release":
+      return <HoldBody plan={document as Schemas["HoldPlan"]} />;
+    case "migrations.set":
+      return <SetBody plan={document as Schemas["SetPlan"]} />;
     default:
       return <Document value={withoutHash(plan.plan)} />;
   }

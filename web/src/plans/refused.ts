@@ -12,6 +12,18 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
       return list("findings").some((one) => (one as Row)["severity"] === "error")
         ? "an error forbids this link: see the reasons above"
         : null;
+    case "migrations.start":
+      return [found, ...(list("waves") as Row[])].some(hasError) ? "an error forbids to start it: see the reasons above" : null;
+    case "migrations.verify":
+    case "migrations.switch":
+    case "migrations.reverse":
+    case "migrations.complete":
+    case "migrations.cancel":
+      return hasError(found) ? "an error forbids it: see the reasons above" : null;
+    case "migrations.hold":
+    case "migrations.release":
+    case "migrations.set":
+      return JSON.stringify(found["before"]) === JSON.stringify(found["after"]) ? "it would stay as it is" : null;
     case "links.accept":
       return list("pending").length ? null : "no lane waits for a decision";
     case "links.delete":
@@ -27,6 +39,8 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
       return null;
   }
 }
+
+const hasError = ({ reasons }: Row): boolean => Array.isArray(reasons) && reasons.some((one) => (one as Row)["severity"] === "error");
 
 const changesRoutes = ({ codes, rules, clusters }: Schemas["RoutesPlan"]): boolean =>
   [codes, rules, clusters].some(({ added, removed, changed }) => added.length + removed.length + changed.length > 0);

@@ -48,6 +48,22 @@ export function reportWords(work: Schemas["Work"]): string {
     case "routes.apply":
     case "routes.rollback":
       return published(report as unknown as Schemas["RoutesPublished"]);
+    case "migrations.start":
+      return started(report as unknown as Schemas["StartReport"]);
+    case "migrations.verify":
+    case "migrations.switch":
+    case "migrations.reverse":
+    case "migrations.complete":
+    case "migrations.cancel":
+      return ended(report as unknown as Schemas["WaveRunReport"]);
+    case "migrations.give-up":
+      return `${subject(report as unknown as Schemas["WaveRunReport"])} was taken back, and all is as before it.`;
+    case "migrations.hold":
+      return `${held(work)} wait until that is released.`;
+    case "migrations.release":
+      return `${held(work)} need not wait any more.`;
+    case "migrations.set":
+      return `Migration ${String(report["migration"])} was changed.`;
     case "offsets.rebuild":
       return mapped(report as unknown as Schemas["AlignmentReport"]);
     case "checkpoints.rewrite": {
@@ -101,4 +117,25 @@ function moved(report: Schemas["GroupsMoved"]): string {
   const failed = of("failed") ? `, ${whole(of("failed"))} failed` : "";
   const undo = report.undo ? ` The undo record is ${report.undo}.` : "";
   return `${counted(of("moved"), "group")} moved, ${whole(of("in sync"))} in sync, ${whole(of("refused"))} refused${failed}.${undo}`;
+}
+
+const subject = ({ verb, wave }: Schemas["WaveRunReport"]): string => `The ${verb} of wave ${wave}`;
+
+/** It goes on also where the service ended before it. */
+function ended(report: Schemas["WaveRunReport"]): string {
+  if (report.state !== "done") return `${subject(report)} is ${report.state}.`;
+  const pause = report.pause_ms === null ? "" : `; applications were held up for ${whole(report.pause_ms)} ms`;
+  return `${subject(report)} is done${pause}.`;
+}
+
+function started({ migration, runs }: Schemas["StartReport"]): string {
+  const done = runs.filter((run) => run.state === "done").length;
+  const open = runs.length - done;
+  return `${counted(done, "wave")} of migration ${migration} ${either(done, "is", "are")} copied${open ? `, ${whole(open)} still being started` : ""}.`;
+}
+
+/** Whose switches: of one wave, or of all of them. */
+function held({ request }: Schemas["Work"]): string {
+  const wave = request["wave"];
+  return `Switches of ${wave == null ? "all waves" : `wave ${String(wave)}`} of migration ${String(request["migration"])}`;
 }

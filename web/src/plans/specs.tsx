@@ -89,6 +89,9 @@ const moving: FieldSpec[] = [
   },
 ];
 
+/** Why something is done, for those who look at it later. */
+const why = (hint: string): FieldSpec => ({ name: "reason", label: "Reason", kind: "text", required: true, hint });
+
 /** What each verb asks for beside the link that it is about. */
 export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "links.set": [
@@ -150,6 +153,16 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       hint: "Its id, as the move's report has it.",
     },
   ],
+  "migrations.cancel": [
+    {
+      name: "purge",
+      label: "Delete the topics that the migration made on the target",
+      kind: "check",
+      hint: "With all that is in them; topics that were there before it stay.",
+    },
+  ],
+  "migrations.give-up": [why("For those who look at the run.")],
+  "migrations.hold": [why("For those who would switch it.")],
   "mirrormaker.publish": [
     { name: "source_alias", label: "Alias of the source", kind: "text", hint: "What MirrorMaker 2 would call it; empty for the source's context." },
   ],
@@ -183,5 +196,12 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   ],
 };
 
-const DANGER = new Set(["links.delete", "links.accept", "links.abort-transaction"]);
+const DANGER = new Set([
+  "links.delete",
+  "links.accept",
+  "links.abort-transaction",
+  "migrations.cancel",
+  "migrations.complete",
+  "migrations.give-up",
+]);
 export const isDanger = (verb: string): boolean => DANGER.has(verb);

@@ -1,0 +1,44 @@
+import type { Schemas } from "../../api/client";
+import { actionsOf, openRun, whyNotGivenUp, type Wave } from "../../migrations/waves";
+import { Action } from "../../plans/Action";
+
+/** What can be done for a wave as it stands: each shows its plan first. */
+export function WaveActions({ wave, answer: { migration, document } }: { wave: Wave; answer: Schemas["MigrationAnswer"] }) {
+  const { name } = migration;
+  const run = openRun(wave);
+  const of = <span className="hidden"> wave {wave.name}</span>;
+  const body = { migration: name, wave: wave.name };
+  const isHeldItself = wave.held !== "" && wave.held !== migration.held;
+  return (
+    <>
+      {run === null
+        ? actionsOf(wave).map(({ verb, words, isMain }) => (
+            <Action
+              key={verb}
+              verb={`migrations.${verb}`}
+              body={verb === "start" ? { migration: document, waves: [wave.name] } : body}
+              title={`${words}: wave ${wave.name}`}
+              main={isMain}
+            >
+              {words}
+              {of}
+            </Action>
+          ))
+        : null}
+      {run === null ? null : (
+        <Action verb="migrations.give-up" body={body} title={`Give up: ${run.what} of wave ${wave.name}`} why={whyNotGivenUp(run)}>
+          Give it up{of}
+        </Action>
+      )}
+      {wave.state === "completed" ? null : isHeldItself ? (
+        <Action verb="migrations.release" body={body} title={`Release wave ${wave.name}`}>
+          Release{of}
+        </Action>
+      ) : wave.held ? null : (
+        <Action verb="migrations.hold" body={body} title={`Hold wave ${wave.name}`}>
+          Hold{of}
+        </Action>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "../api/client";
+import { migrationQuery } from "../api/queries";
+import { useMe } from "../session/me";
+
+const APPROVED = new Set(["migrations.switch", "migrations.reverse"]);
+
+/** Why this account may not approve a switch that named people have to approve; null where it may, or nobody has to. */
+export function useWhyNotApproved(plan: Schemas["PlanAnswer"] | undefined): string | null {
+  const me = useMe();
+  const isAsked = plan !== undefined && APPROVED.has(plan.verb);
+  const name = isAsked ? String(plan.request["migration"]) : "";
+  const approvers = useQuery({ ...migrationQuery(name), enabled: isAsked }).data?.migration.approvers ?? [];
+  if (!isAsked || approvers.length === 0) return null;
+  return whyNotApproved(me.account, plan.account, name, approvers);
+}
+
+export function whyNotApproved(account: string, author: string, migration: string, approvers: readonly string[]): string | null {
+  const whom = approvers.join(", ");
+  if (account === author) return `${account} asked for this, and somebody else of ${whom} has to approve it`;
+  return approvers.includes(account) ? null : `${account} is no approver of migration ${migration}: ${whom} ${approvers.length === 1 ? "is" : "are"}`;
+}
