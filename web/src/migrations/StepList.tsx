@@ -18,7 +18,7 @@ export interface ShownStep {
 
 /** Steps one below the other, with the point of no return as a line across. */
 export const StepList = ({ steps, label }: { steps: readonly ShownStep[]; label: string }) => (
-  <ol className="trail" aria-label={label}>
+  <ol className={steps.some((step) => step.took) ? "trail timed" : "trail"} aria-label={label}>
     {steps.map((step, index) => (
       <li key={index} className={`${step.tone}${step.isLine ? " line" : ""}`} {...(step.isNow ? { "aria-current": "step" as const } : {})}>
         <span className="mark">
@@ -33,7 +33,7 @@ export const StepList = ({ steps, label }: { steps: readonly ShownStep[]; label:
         </div>
         <div className="how">
           {step.state ? <span>{step.state}</span> : null}
-          {step.took ? <span className="dim">{step.took}</span> : null}
+          <span className="dim">{step.took}</span>
         </div>
       </li>
     ))}

@@ -6,6 +6,8 @@ import { chromium as playwright } from "playwright-core";
 export const PAGES = {
   links: "/",
   clusters: "/clusters",
+  migrations: "/migrations",
+  start: "/migrations/-/start",
   lanes: "/links/new/orders-eu",
   groups: "/links/new/old-new/groups",
   group: "/links/new/old-new/groups?group=shop",
@@ -43,6 +45,8 @@ export const PAGES = {
 export const SHOWN = {
   links: "orders-eu",
   clusters: "cannot be reached",
+  migrations: "No migration has begun yet",
+  start: "Migration file",
   lanes: "payments.001-0",
   groups: "search-index",
   group: "What a move would do now",

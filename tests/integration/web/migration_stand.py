@@ -1,0 +1,153 @@
+"""``python -m tests.integration.web.migration_stand``: the service beside real clusters, and a migration.
+
+Links run in threads of this process in place of Spark, and everything else is the service's own.  The fence of the
+migration is a hook that waits until it is told to go on, so that whoever looks sees applications held up.
+
+Prints one line of JSON as the other stands do.  Words on standard input, each answered by a line: ``go`` has hooks go
+on, ``wait`` has those that begin from now on wait again, ``committed SIDE`` says where the group stands on a cluster.
+The end of the input ends it all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.service.logs import log_plainly
+from anabranch.service.migration_desk import ServiceMigrationDesk
+from qa.brokers import STEADY
+from qa.service import serving, until
+from tests.integration.links.groups import commit, committed
+from tests.integration.links.lab import Running, link
+from tests.integration.links.topics import create, numbered, produce
+
+TOPIC, GROUP = "orders", "billing"
+RECORDS, READ = 200, 12
+NAME, WAVE = "move", "orders"
+
+
+@dataclass
+class Threads:
+    """The links that run in threads of this process, by their ids."""
+
+    sides: Mapping[str, SandboxCluster]
+    stack: ExitStack
+    runs: dict[str, Running] = field(default_factory=dict)
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def start(self, target: str, name: str) -> None:
+        """Have a link run, unless it does."""
+        if name in self.runs:
+            return
+        (source,) = [side for side in self.sides if side != target]
+        made = self.stack.enter_context(
+            link(self.sides[source], self.sides[target], ".*", id=name, create=False)
+        )  # fmt: skip
+        self.runs[name] = Running(made, f"run-{next(self._numbers)}", 60.0, 1)
+        self.runs[name].start()
+
+    def stop(self, name: str) -> None:
+        """End its run, if it has one."""
+        if (found := self.runs.pop(name, None)) is not None:
+            found.stop()
+
+    def end(self) -> None:
+        """End them all."""
+        for name in list(self.runs):
+            self.stop(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadDesk(ServiceMigrationDesk):
+    """The service's desk, but for who runs links and compares them."""
+
+    threads: Threads | None = None
+
+    async def run_link(self, target: str, link: str) -> None:
+        """In threads of this process."""
+        assert self.threads is not None
+        self.threads.start(target, link)
+
+    async def stop_link(self, _: str, link: str) -> None:
+        """If it runs."""
+        assert self.threads is not None
+        await asyncio.to_thread(self.threads.stop, link)
+
+    async def verify(self, _: str, __: str, ___: int) -> str:
+        """Comparisons have tests of their own."""
+        return "compared"
+
+
+def document(approvers: list[str]) -> dict[str, object]:
+    """The migration's file."""
+    hooks = {"fence": "stop-producers"}
+    wave = {"name": WAVE, "topics": [TOPIC], "groups": [GROUP], "fences": ["hook"], "hooks": hooks}
+    return {
+        "version": 1,
+        "name": NAME,
+        "source": "old",
+        "target": "new",
+        "limits": {"longest_pause": "10m", "quiet": "200ms"},
+        **({"approvers": approvers} if approvers else {}),
+        "waves": [wave],
+    }
+
+
+def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
+    """What standard input says, until its end."""
+    for line in sys.stdin:
+        word, *told = line.split()
+        found = None
+        if word == "go":
+            gate.touch()
+        elif word == "wait":
+            gate.unlink(missing_ok=True)
+        elif word == "committed":
+            position = committed(sides[told[0]], GROUP, [(TOPIC, 0)])[TOPIC, 0]
+            found = None if position is None else position[0]
+        print(json.dumps({"done": word, "found": found}), flush=True)
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    log_plainly()  # on standard error: what stands on standard output is for who started this
+    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
+    with tempfile.TemporaryDirectory() as name, old, new, ExitStack() as stack:
+        directory, sides = Path(name), {"old": old, "new": new}
+        create(old, TOPIC)
+        produce(old, TOPIC, numbered(RECORDS), batch=50)
+        commit(old, GROUP, {(TOPIC, 0): (READ, "noted")})
+        gate, threads = directory / "gate", Threads(sides, stack)
+        hooks = {"stop-producers": ("/bin/sh", "-c", f"until [ -e '{gate}' ]; do sleep 0.1; done")}
+        known = {"old": old.context(), "new": new.context()}
+        with serving(str(directory / "store.db"), known, directory, hooks=hooks) as served:
+            migrating = served.instance.migrating
+            migrating.desk = ThreadDesk(migrating.desk.launching, hooks, threads=threads)
+            until(lambda: served.instance.acting.acts and len(served.instance.board.seen) == len(known))
+            told = {
+                "url": f"http://127.0.0.1:{served.port}",
+                "tokens": served.tokens,
+                "name": NAME,
+                "wave": WAVE,
+                "read": READ,
+                "file": document([]),
+                "approved": document(["approver"]),
+            }
+            print(json.dumps(told), flush=True)
+            try:
+                obey(sides, gate)
+            finally:
+                gate.touch()
+                threads.end()
+
+
+if __name__ == "__main__":
+    main()

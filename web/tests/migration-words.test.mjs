@@ -1,0 +1,82 @@
+// What is told of migrations in words, and pauses and times of steps: without a browser.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { source } from "./support/source.mjs";
+
+let waves;
+let pause;
+let approval;
+let file;
+before(async () => {
+  waves = await source("migrations/waves.ts");
+  pause = await source("migrations/pause.ts");
+  approval = await source("plans/approval.ts");
+  file = await source("migrations/file.ts");
+});
+
+const MIGRATION = { name: "move", source: "old", target: "new" };
+const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", run: null };
+const RUN = {
+  ...{ id: "1", wave: "orders", what: "switch", part: "all", state: "going on", is_open: true, at: 2, steps: 14, has_passed: false },
+  ...{ cancelled: "", why: "", waits: "", longest_ms: 30_000, paused_since_ms: null, paused_until_ms: null },
+};
+
+test("a wave says where it stands, and what can be asked for there", () => {
+  const verbs = (wave) => waves.actionsOf({ ...WAVE, ...wave }).map(({ verb }) => verb);
+  assert.deepEqual(verbs({ state: "planned" }), ["start"]);
+  assert.deepEqual(verbs({}), ["switch", "verify", "cancel"]);
+  assert.deepEqual(verbs({ state: "partly switched", leg: 0, part: "producers", switched: ["consumers"] }), ["switch", "verify"]);
+  assert.deepEqual(verbs({ state: "partly switched", leg: 1, part: "producers", switched: ["consumers"] }), ["reverse", "verify"]);
+  assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new" }), ["complete", "verify", "reverse"]);
+  assert.deepEqual(verbs({ state: "completed", leg: 1, at: "new" }), []);
+  const partly = { ...WAVE, state: "partly switched", part: "producers", switched: ["consumers"] };
+  assert.equal(waves.standsWords(partly, MIGRATION), "Its consumers are on new; its producers are still on old.");
+  assert.equal(waves.thereOf({ ...WAVE, leg: 1 }, MIGRATION), "old");
+  assert.equal(waves.hasLink({ ...WAVE, state: "planned" }), false);
+  assert.equal(waves.hasLink({ ...WAVE, state: "planned", run: { ...RUN, what: "start" } }), true);
+  assert.equal(waves.wavesWords([WAVE, { ...WAVE, state: "switched" }, WAVE]), "2 copying, 1 switched");
+});
+
+test("what is under way comes first, and is given up only before the point of no return", () => {
+  assert.equal(waves.waveState({ ...WAVE, run: RUN }).words, "being switched");
+  assert.equal(waves.waveState({ ...WAVE, run: { ...RUN, is_open: false, state: "done" } }).words, "copying");
+  assert.equal(waves.waveState({ ...WAVE, run: { ...RUN, cancelled: "mei: no" } }).words, "being taken back");
+  assert.equal(waves.underWayWords(RUN), "switch of wave orders: step 3 of 14");
+  assert.equal(waves.whyNotGivenUp(RUN), null);
+  assert.match(waves.whyNotGivenUp({ ...RUN, has_passed: true }), /point of no return/);
+  // Told too late to give it up, it goes on.
+  assert.equal(waves.runState({ ...RUN, cancelled: "mei: no", has_passed: true }).words, "going on");
+});
+
+test("a pause runs, ends, and is a share of the longest one", () => {
+  assert.equal(pause.pauseOf({ ...RUN, what: "start", longest_ms: null }, 0), null);
+  assert.deepEqual(pause.pauseOf(RUN, 5_000), { state: "not yet", ms: 0, used: 0 });
+  assert.deepEqual(pause.pauseOf({ ...RUN, paused_since_ms: 1_000 }, 4_000), { state: "running", ms: 3_000, used: 0.1 });
+  const over = { ...RUN, is_open: false, state: "done", paused_since_ms: 1_000, paused_until_ms: 61_000 };
+  assert.deepEqual(pause.pauseOf(over, 99_000), { state: "over", ms: 60_000, used: 1 });
+  assert.equal(pause.pauseOf({ ...RUN, is_open: false, state: "taken back" }, 0).state, "none");
+});
+
+test("a step took the time since the one before it", () => {
+  const steps = [
+    { state: "done", ended_ms: 1_400 },
+    { state: "done", ended_ms: 1_900 },
+    { state: "doing", ended_ms: null },
+    { state: "to do", ended_ms: null },
+  ];
+  assert.deepEqual(steps.map((_, at) => pause.stepMs(1_000, steps, at, 5_000)), [400, 500, 3_100, null]);
+  assert.equal(pause.took(400), "400 ms");
+  assert.equal(pause.took(3_100), "3.1 s");
+});
+
+test("an approver who did not ask approves, and nobody else", () => {
+  assert.equal(approval.whyNotApproved("mei", "ann", "move", ["mei"]), null);
+  assert.match(approval.whyNotApproved("mei", "mei", "move", ["mei", "bo"]), /somebody else of mei, bo has to approve it/);
+  assert.equal(approval.whyNotApproved("ann", "mei", "move", ["mei"]), "ann is no approver of migration move: mei is");
+});
+
+test("a migration file is read, or said what is wrong with it", () => {
+  assert.deepEqual(file.migrationOf("name: move\nwaves: []"), { migration: { name: "move", waves: [] }, wrong: null });
+  assert.match(file.migrationOf("- move").wrong, /has fields at its top/);
+  assert.match(file.migrationOf("a: *b").wrong, /^not read: line 1/);
+});

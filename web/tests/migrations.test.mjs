@@ -1,0 +1,167 @@
+// A migration in a browser, beside real clusters: started, switched, given up, reversed and completed, as it goes.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import axe from "@axe-core/playwright";
+import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { applied, close, fits, steps, wave } from "./support/migrations.mjs";
+import { startMigrations } from "./support/stand.mjs";
+import { together } from "./support/together.mjs";
+
+const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
+
+let stand;
+let browser;
+let page;
+before(async () => {
+  [stand, browser] = await together(startMigrations(), startBrowser());
+});
+after(async () => {
+  await browser?.close();
+  await stand?.end();
+});
+
+/** What axe finds, and whether it fits: narrow and wide, light and dark. */
+async function looks(what) {
+  for (const [colorScheme, width] of [
+    ["light", 360],
+    ["dark", 1280],
+    ["light", 2560],
+  ]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    await fits(page);
+    const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).analyze();
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`), [], `${what}, ${colorScheme}, ${width}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+const at = () => `/migrations/${stand.name}`;
+
+test("before the first one the page says how to begin, and a file is planned and started there", async () => {
+  page = await person(browser);
+  await signIn(page, stand, "approver", "/migrations");
+  await page.getByText("No migration has begun yet").waitFor();
+  await page.getByText("anabranch migrate start -f move.yaml --execute").waitFor();
+  await looks("no migration");
+  await page.getByRole("link", { name: "Start a migration" }).click();
+  await page.getByLabel("Migration file").fill("waves: *old");
+  await page.getByRole("button", { name: "Plan the start" }).click();
+  await page.getByRole("alert").getByText("not read: line 1: an alias (*) is not read here").waitFor();
+  await page.getByLabel("Migration file").fill(JSON.stringify(stand.file));
+  await page.getByRole("button", { name: "Plan the start" }).click();
+  await dialog(page).getByRole("list", { name: "Steps to start wave orders" }).waitFor();
+  await dialog(page).getByText("What its switch does later").click();
+  await dialog(page).getByText("Point of no return:").waitFor();
+  await dialog(page).getByText("anabranch migrate start --file migration.yaml --execute").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("1 wave of migration move is copied.").waitFor();
+  await dialog(page).getByRole("link", { name: "Look at migration move" }).click();
+  await wave(page, "orders").getByText("Its applications are on old; move-orders copies to new.").waitFor();
+  await wave(page, "orders").getByRole("link", { name: "move-orders" }).waitFor();
+  sound(page);
+});
+
+test("a wave that is held is not switched; released, it is", async () => {
+  await applied(page, "Hold wave orders", { reason: "not before noon" });
+  await dialog(page).getByText("Switches of wave orders of migration move wait until that is released.").waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its switches wait: not before noon").waitFor();
+  await page.getByRole("button", { name: "Switch wave orders" }).click();
+  await dialog(page).getByText("wave orders is held: not before noon").waitFor();
+  const apply = dialog(page).getByRole("button", { name: "Apply this plan" });
+  assert.match(await apply.getAttribute("title"), /an error forbids it/);
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  await applied(page, "Release wave orders");
+  await dialog(page).getByText("need not wait any more").waitFor();
+  await close(page);
+  sound(page);
+});
+
+test("a switch shows its pause as it runs, and is given up before the point of no return", async () => {
+  await applied(page, "Switch wave orders", { shows: "nobody reads now" });
+  await dialog(page).getByText("Running for").waitFor();
+  await close(page);
+  const pause = wave(page, "orders").getByRole("group", { name: "Pause" });
+  await pause.getByText("Applications are held up for").waitFor();
+  assert.match(await pause.innerText(), /[\d.]+ s[\s\S]*% of the longest pause: at most 10 min 00 s/);
+  const first = await pause.getByRole("timer").innerText();
+  await page.waitForFunction((was) => document.querySelector(".pause .clock").innerText !== was, first);
+  assert.match(await steps(page, "switch").nth(1).innerText(), /run stop-producers/i);
+  assert.equal(await steps(page, "switch").nth(1).getAttribute("aria-current"), "step");
+  assert.equal(await page.getByRole("button", { name: "Switch wave orders" }).count(), 0);
+  await looks("a switch under way");
+
+  // Another person's list has it as well, as it happens.
+  const other = await person(browser);
+  await signIn(other, stand, "viewer", "/migrations");
+  await other.getByRole("row", { name: /move old new 1 copying switch of wave orders: step 2 of \d+/ }).waitFor();
+
+  await page.getByRole("button", { name: "Give it up wave orders" }).click();
+  await dialog(page).getByLabel("Reason").fill("not tonight");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByRole("list", { name: "Steps that would be put back" }).waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await wave(page, "orders").getByText("It is being taken back", { exact: true }).waitFor();
+  await stand.say("go");
+  await dialog(page).getByText("The switch of wave orders was taken back, and all is as before it.").waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("approver: not tonight").waitFor();
+  await other.getByRole("row", { name: /move old new 1 copying nothing/ }).waitFor();
+  assert.equal(await stand.say("committed new"), null);
+  sound(page);
+  sound(other);
+});
+
+test("a wave is switched, and led back, each with the pause in milliseconds", async () => {
+  await applied(page, "Switch wave orders");
+  await dialog(page).getByText(/The switch of wave orders is done; applications were held up for [\d,]+ ms\./).waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its applications are on new; move-orders-back keeps old up to date").waitFor();
+  assert.match(await wave(page, "orders").getByRole("group", { name: "Pause" }).innerText(), /were held up for\s+[\d,]+ ms/);
+  assert.match(await steps(page, "switch").filter({ hasText: "Point of no return" }).innerText(), /done\s+[\d,]+ ms/);
+  assert.equal(await stand.say("committed new"), stand.read);
+  await wave(page, "orders").getByText("2 earlier runs").click();
+  await wave(page, "orders").getByText("taken back").first().waitFor();
+  await looks("a wave that is switched");
+  await applied(page, "Go back wave orders", { shows: "translated exactly" });
+  await dialog(page).getByText(/The reverse of wave orders is done/).waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its applications are on old; move-orders-2 copies to new.").waitFor();
+  sound(page);
+});
+
+test("where approvers are named, who plans a switch hands it on, and an approver applies it", async () => {
+  await stand.apply("migrations/set", { migration: stand.approved });
+  await page.getByText("one of approver who did not ask for it").waitFor();
+  await page.getByRole("button", { name: "Switch wave orders" }).click();
+  const apply = dialog(page).getByRole("button", { name: "Apply this plan" });
+  await dialog(page).getByText(/approver asked for this, and somebody else of approver has to approve it/i).first().waitFor();
+  assert.equal(await apply.getAttribute("aria-disabled"), "true");
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  const plan = await stand.plan("migrations/switch", { migration: stand.name, wave: stand.wave });
+  await page.goto(`${stand.url}/plans/${plan.id}`);
+  await page.getByRole("button", { name: "Apply this plan" }).click();
+  await page.getByText(/The switch of wave orders is done/).waitFor();
+  sound(page);
+});
+
+test("topics are deleted only once the wave's name was typed", async () => {
+  await page.goto(stand.url + at());
+  const back = await stand.plan("migrations/reverse", { migration: stand.name, wave: stand.wave });
+  await stand.ask("POST", `plans/${back.id}/apply`, { hash: back.hash }, "approver");
+  await page.getByRole("button", { name: "Cancel it wave orders" }).waitFor();
+  await page.getByRole("button", { name: "Cancel it wave orders" }).click();
+  await dialog(page).getByLabel(/Delete the topics that the migration made/).check();
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  const apply = dialog(page).getByRole("button", { name: "Apply this plan" });
+  await dialog(page).getByLabel("Type the wave's name, orders").fill("order");
+  assert.match(await apply.getAttribute("title"), /type orders, the wave's name/);
+  await dialog(page).getByLabel("Type the wave's name, orders").fill("orders");
+  await apply.click();
+  await dialog(page).getByText("The cancel of wave orders is done.").waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its applications are on old, and nothing of it is copied yet.").waitFor();
+  sound(page);
+});
