@@ -17,7 +17,8 @@ from anabranch.migration.throttle_state import ThrottleState, state_fields, stat
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations.throttling import MigrationThrottle, Throttled
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.migration_answers import migration_in, standings
+from anabranch.service.migrating import migration_in
+from anabranch.service.migration_answers import standings
 from anabranch.service.stored import Stored
 from anabranch.store.waves import OPERATOR, SEEN, StoredMigration, StoredRun
 
