@@ -154,7 +154,7 @@ def test_access_rules_are_carried_over_on_each_way_to_the_target(number: int, ca
     wave = Wave("orders", ("orders",), ("shop",))
     leg = leg_of(wave, number, AccessCarryOver(True))
     start, switch = ([step.kind for step in steps] for steps in (start_steps(leg), switch_steps(leg, Part.ALL)))
-    assert (start[2] is StepKind.ACCESS, switch[1] is StepKind.ACCESS) == (carries, carries)
+    assert (start[3] is StepKind.ACCESS, switch[1] is StepKind.ACCESS) == (carries, carries)
     assert [kinds.count(StepKind.ACCESS) for kinds in (start, switch)] == [carries, carries]
     plain = leg_of(wave, number, AccessCarryOver(principals={"User:a": "User:b"}, quotas=True))
     assert not any(step.kind is StepKind.ACCESS for step in (*start_steps(plain), *switch_steps(plain, Part.ALL)))
