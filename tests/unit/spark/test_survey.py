@@ -17,6 +17,7 @@ from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.settling import until_led
 from anabranch.model.reports import LinkPlan
+from anabranch.spark.jobs import link_driver
 from anabranch.spark.link import survey as surveys
 from anabranch.spark.link.leases import AGAIN_S, LeasePlanner
 from anabranch.spark.link.survey import Survey
@@ -60,6 +61,39 @@ def persisted(both: Lab) -> LinkPlan:
         return progress.plans[LINK]
 
     return both.on(both.target, read)
+
+
+class StoppedLate:
+    """A query whose last leases are told of as it is stopped, since they were being planned as its end was told."""
+
+    newest = -1
+    is_active = True
+
+    def __init__(self, both: Lab, leased: LinkPlan) -> None:
+        self._both = both
+        self._leased = leased
+
+    def ended(self) -> Iterator[Any]:
+        """No micro-batch has ended."""
+        yield from ()
+
+    def stop(self) -> None:
+        """Nobody plans after that."""
+
+        async def put(cluster: Cluster) -> None:
+            await Progress(cluster).plan(replace(self._leased, batch=self._leased.batch + 1))
+
+        self._both.on(self._both.target, put)
+
+
+def test_the_last_word_of_a_run_is_that_it_ends(
+    both: Lab, driver: tuple[LeasePlanner, Survey], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one without lanes, which nobody reports on, is taken for one that runs for two leases more."""
+    monkeypatch.setattr(link_driver, "STOP_S", 0.0)
+    query: Any = StoppedLate(both, persisted(both))
+    link_driver._finish(query, driver[1], link_driver._Copied())
+    assert persisted(both).ends
 
 
 def grow(both: Lab) -> None:

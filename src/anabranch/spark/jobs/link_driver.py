@@ -179,6 +179,7 @@ def _finish(query: RestartingQuery, survey: Survey, copied: _Copied) -> int | No
     Those that end meanwhile are printed: Spark remembers the last twenty, and leases that end at once are short.
     A micro-batch may also end by itself before its workers have read that, which then copy on between two leases: so
     their lanes are waited for, too, but not for long, since a lane whose last batch is in doubt is never given back.
+    Leases that were being planned meanwhile may be told of after that: so it is told once more when nobody plans.
     """
     deadline = time.monotonic() + STOP_S
     before, told, ended = query.newest, -TELL_S, 0.0
@@ -193,6 +194,8 @@ def _finish(query: RestartingQuery, survey: Survey, copied: _Copied) -> int | No
                 break
         time.sleep(0.05)
     _report(query, copied)
+    query.stop()
+    _unless_retryable(survey.finish)
     return _unless_retryable(survey.held)
 
 
