@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -106,32 +106,45 @@ def _route(partitions: int) -> MapRoute:
 
 def _write(place: Path, partitions: int, state_bytes: int) -> None:
     """A checkpoint as Spark 4.1 writes it, with state of which only the sizes are true."""
+    write_checkpoint(place, {TOPIC: dict.fromkeys(range(partitions), OFFSET)}, BATCHES, STATE_FILES, state_bytes)
+
+
+def write_checkpoint(
+    place: Path,
+    positions: Mapping[str, Mapping[int, int]],
+    batches: int = 20,
+    state_files: int = 8,
+    state_bytes: int = 10_000_000,
+) -> None:
+    """One that has come to these positions, by a record of each partition a batch; written an hour ago."""
     for name in ("offsets", "commits", "sources/0"):
         (place / name).mkdir(parents=True)
     (place / "metadata").write_text('{"id":"9c622e09-a5ca-440c-aa7c-9397f25e9a38"}')
-    for batch in range(BATCHES):
-        at = OFFSET - BATCHES + batch
-        (place / "offsets" / str(batch)).write_text("v1\n" + _second(batch) + "\n" + _line(partitions, at))
+    for batch in range(batches):
+        line = _line(positions, batches - batch)
+        (place / "offsets" / str(batch)).write_text("v1\n" + _second(batch, state_files) + "\n" + line)
         (place / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}')
-    (place / "sources" / "0" / "0").write_bytes(b"\0v1\n" + _line(partitions, 0).encode())
-    for number in range(STATE_FILES):
-        path = place / "state" / "0" / str(number) / f"{BATCHES}.delta"
+    start = {topic: dict.fromkeys(each, 0) for topic, each in positions.items()}
+    (place / "sources" / "0" / "0").write_bytes(b"\0v1\n" + _line(start, 0).encode())
+    for number in range(state_files):
+        path = place / "state" / "0" / str(number) / f"{batches}.delta"
         path.parent.mkdir(parents=True)
         with path.open("wb") as stream:
-            os.truncate(stream.fileno(), state_bytes // STATE_FILES)
+            os.truncate(stream.fileno(), state_bytes // state_files)
     old = time.time() - 3600
     for path in place.rglob("*"):
         os.utime(path, (old, old))
 
 
-def _second(batch: int) -> str:
-    conf = {"spark.sql.shuffle.partitions": str(STATE_FILES)}
+def _second(batch: int, state_files: int) -> str:
+    conf = {"spark.sql.shuffle.partitions": str(state_files)}
     value = {"batchWatermarkMs": 0, "batchTimestampMs": 1_795_224_587_031 + batch, "conf": conf}
     return json.dumps(value, separators=(",", ":"))
 
 
-def _line(partitions: int, offset: int) -> str:
-    return json.dumps({TOPIC: {str(at): offset for at in range(partitions)}}, separators=(",", ":"))
+def _line(positions: Mapping[str, Mapping[int, int]], back: int) -> str:
+    shown = {topic: {str(at): offset - back for at, offset in each.items()} for topic, each in positions.items()}
+    return json.dumps(shown, separators=(",", ":"))
 
 
 if __name__ == "__main__":

@@ -76,14 +76,15 @@ class WaveRun:
     def held_since_ms(self) -> int | None:
         """Since when applications are held up: None where nobody is, or not yet.
 
-        From when the first fence was begun, or, where nobody is kept from anything, from when it was proved that nobody
-        writes, or that nobody reads.
+        From when the first fence was begun, or consumers were asked to pause; where nobody is kept from anything, from
+        when it was proved that nobody writes, or that nobody reads.
         """
         kinds = [step.kind for step in self.steps]
         if StepKind.PREFLIGHT not in kinds:
             return None
-        if StepKind.FENCE in kinds:
-            before = kinds.index(StepKind.FENCE) - 1
+        keeps = [at for at, kind in enumerate(kinds) if kind in (StepKind.FENCE, StepKind.HOLD)]
+        if keeps:
+            before = keeps[0] - 1
         else:
             before = min((kinds.index(kind) for kind in _PROVES if kind in kinds), default=len(kinds))
         return self.times[before] if before < len(self.times) else None

@@ -42,6 +42,7 @@ class StepKind(StrEnum):
     # A switch.
     PREFLIGHT = "preflight"
     FENCE = "fence producers"
+    HOLD = "hold consumers"  # where they are switched before or after producers
     QUIET = "prove that nobody writes"
     PIN = "pin ends"
     DRAIN = "drain"
@@ -135,7 +136,7 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
     return (
         MigrationStep(StepKind.PREFLIGHT, wave, f"look at wave {wave} again, and give every reason against it"),
         *_access(leg),
-        *(_fenced(leg) if moves_writers else ()),
+        *(_fenced(leg, part) if moves_writers else _readers_held(leg)),
         *(_staged(leg) if moves_readers else ()),
         *(_end_of_copy(leg) if moves_writers else ()),
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
@@ -153,11 +154,28 @@ def _access(leg: Leg) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.ACCESS, wave, f"carry over {what} of wave {wave} from {leg.here} to {leg.there}")
 
 
-def _fenced(leg: Leg) -> Iterator[MigrationStep]:
+def translated_by(leg: Leg, part: Part) -> Leg:
+    """The leg whose link tells where readers go on.
+
+    Readers whose producers went ahead read what the way back brings, so it is that link's map, backwards; in each other
+    case it is that of the leg's own link.
+    """
+    went_ahead = part is Part.CONSUMERS and leg.wave.order is WaveOrder.PRODUCERS_FIRST
+    return leg.next if went_ahead else leg
+
+
+def _readers_held(leg: Leg) -> Iterator[MigrationStep]:
+    """Readers that use the SDK pause, so that their groups are empty; others are waited for."""
+    if FenceKind.ROUTES in leg.wave.fences:
+        text = f"have the SDK's consumers of {_codes(leg.wave)} pause between two records"
+        yield MigrationStep(StepKind.HOLD, leg.wave.name, text)
+
+
+def _fenced(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     for fence in leg.wave.fences:
         if fence is not FenceKind.OBSERVE:
-            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, leg))
+            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, leg, part))
     quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
     look = f"see for {quiet} that no log of the wave grows and no transaction is open"
     yield MigrationStep(StepKind.QUIET, wave, look)
@@ -167,9 +185,10 @@ def _fenced(leg: Leg) -> Iterator[MigrationStep]:
     yield MigrationStep(StepKind.PAUSE_LINK, leg.link, pause)
 
 
-def _fence(fence: FenceKind, leg: Leg) -> str:
+def _fence(fence: FenceKind, leg: Leg, part: Part) -> str:
     if fence is FenceKind.ROUTES:
-        return f"have the SDK's producers of {_codes(leg.wave)} pause between two records"
+        whom = "clients" if part is Part.ALL else "producers"
+        return f"have the SDK's {whom} of {_codes(leg.wave)} pause between two records"
     if fence is FenceKind.ACL:
         return f"deny writing to {counted(len(leg.wave.topics), 'topic')} on {leg.here}"
     return f"run {leg.wave.hooks.fence}"

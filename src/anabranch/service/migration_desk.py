@@ -131,10 +131,10 @@ class ServiceMigrationDesk:
         raise NotYetError(f"link {link}: the comparison is being started")
 
     async def hold(self, leg: Leg, run: WaveRun) -> None:
-        """Have the SDK's clients of a wave's codes pause; raises NotYetError until all have, HoldLostError."""
+        """Have those of the SDK's clients pause that a run leads; raises NotYetError until all have, HoldLostError."""
         since = run.held_since_ms
         deadline = None if run.longest_ms is None or since is None else since + run.longest_ms
-        await self._routes.hold(leg, run.id, deadline)
+        await self._routes.hold(leg, run.part, run.id, deadline)
 
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led; raises HoldLostError."""
@@ -152,7 +152,7 @@ class ServiceMigrationDesk:
     def _routes(self) -> MigrationRoutes:
         return MigrationRoutes(replace(self.route_desk, author=self.account))
 
-    async def hook(self, name: str, leg: Leg) -> None:
+    async def hook(self, name: str, leg: Leg, at: str) -> None:
         """Run a hook to its end, without a shell; raises UnknownHookError, HookFailedError."""
         command = self.hooks.get(name)
         if command is None:
@@ -162,6 +162,7 @@ class ServiceMigrationDesk:
             "ANABRANCH_WAVE": leg.wave.name,
             "ANABRANCH_FROM": leg.here,
             "ANABRANCH_TO": leg.there,
+            "ANABRANCH_AT": at,
         }
         try:
             process = await asyncio.create_subprocess_exec(

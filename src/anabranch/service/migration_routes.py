@@ -19,7 +19,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration.legs import Leg
-from anabranch.migration.steps import Part, parts
+from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.reasons import errors
 from anabranch.operations.migrations.engine import NotYetError
@@ -80,7 +80,7 @@ class MigrationRoutes:
 
     desk: ServiceDesk
 
-    async def hold(self, leg: Leg, run_id: str, deadline_ms: int | None) -> None:
+    async def hold(self, leg: Leg, part: Part, run_id: str, deadline_ms: int | None) -> None:
         """Have all pause whom ``lead`` is to move; nothing where nobody is led otherwise then.
 
         It is given up at ``deadline_ms``, and at the latest after the migration's longest pause.  Raises NotYetError
@@ -90,7 +90,7 @@ class MigrationRoutes:
         try:
             held = await self.desk.switching.get(gated_id(run_id))
         except NoSuchSwitchError:
-            if await self._begin(leg, _held_part(leg), run_id, deadline_ms, is_gated=True):
+            if await self._begin(leg, part, run_id, deadline_ms, is_gated=True):
                 raise NotYetError("its applications are asked to pause") from None
             return
         if held.state is SwitchState.CANCELLED:
@@ -190,7 +190,7 @@ class MigrationRoutes:
             planned = await plan_table(self.desk, table, reason, policy)
             _check_topics(leg, named_clients(planned.impact))
             base = planned.base
-        links = {(leg.here, leg.there): leg.link}  # of several links each knows only what it has copied itself
+        links = {(leg.here, leg.there): translated_by(leg, part).link}  # of several each knows only what it has copied
         order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated)
         try:
             await self.desk.switching.begin(order, self.desk.author)
@@ -208,11 +208,6 @@ class MigrationRoutes:
                 await kafka_groups.remove_static(self.desk.clusters.cluster(leg.here), group, members)
             except PermissionDeniedError:
                 continue
-
-
-def _held_part(leg: Leg) -> Part:
-    """Who is held: those that are led in the switch that fences producers."""
-    return Part.ALL if Part.ALL in parts(leg.wave) else Part.PRODUCERS
 
 
 def _check_topics(leg: Leg, named: Mapping[str, NamedClient]) -> None:

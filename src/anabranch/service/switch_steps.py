@@ -329,7 +329,9 @@ class SwitchSteps:
         }
         if not handed:
             return {}
-        found = await moving.starts(self._clusters.cluster(pair[1]), journal.links[pair], handed)
+        found = await moving.starts(
+            self._clusters.cluster(pair[0]), self._clusters.cluster(pair[1]), journal.links[pair], handed
+        )
         for client_id, positions in handed.items():
             there = found[client_id]
             if len(there) < len(positions):

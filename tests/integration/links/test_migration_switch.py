@@ -7,7 +7,7 @@ import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from confluent_kafka import Producer
@@ -17,8 +17,8 @@ from anabranch.kafka.security import open_cluster
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
-from anabranch.migration.spec import CopyRules, Limits, Migration, Wave
-from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
+from anabranch.migration.spec import CopyRules, Limits, Migration, Wave, WaveOrder
+from anabranch.migration.steps import MigrationStep, Part, StepKind, parts, start_steps, switch_steps
 from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy, UnknownLinkError
 from anabranch.operations.groups import undo
@@ -29,6 +29,7 @@ from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations, StoredRun
 from qa import links as engine
 from qa.logcompare import read_log
+from qa.service import until
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.lab import Link, Running, link
@@ -128,16 +129,23 @@ class Stand:
     async def lead(self, *_: object) -> None:
         """Nobody is led."""
 
-    async def hook(self, name: str, _: object) -> None:
+    async def hook(self, name: str, *_: object) -> None:
         """There is none."""
         raise AssertionError(name)
 
     # -- what a test does ------------------------------------------------------------------------------
 
-    def begin(self, what: str, steps: tuple[MigrationStep, ...], longest_ms: int | None = None, leg: int = 0) -> str:
+    def begin(
+        self,
+        what: str,
+        steps: tuple[MigrationStep, ...],
+        longest_ms: int | None = None,
+        leg: int = 0,
+        part: Part = Part.ALL,
+    ) -> str:
         """Keep a run of these steps; returns its id."""
         run, names = uuid.uuid4().hex, (self.migration.name, self.wave.name)
-        made = WaveRun(run, *names, what, steps, now_ms(), longest_ms, leg=leg)
+        made = WaveRun(run, *names, what, steps, now_ms(), longest_ms, part=part, leg=leg)
         kept = made.id, made.migration, made.wave, True, made.state.value, 1, made.began_ms, "mei", "", run_fields(made)
         self.store.begin(StoredRun(*kept))
         return made.id
@@ -266,6 +274,41 @@ def test_there_and_back_and_there_again(old: SandboxCluster, new: SandboxCluster
             back.await_position(topic, newest_offset(there, topic))
             assert values(old, topic) == values(new, topic), leg
             assert len(set(values(other, topic))) == 42 + 11 * (leg + 1)
+
+
+@pytest.mark.parametrize("order", [WaveOrder.CONSUMERS_FIRST, WaveOrder.PRODUCERS_FIRST])
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+def test_consumers_and_producers_go_apart_and_each_position_is_exact(
+    old: SandboxCluster, new: SandboxCluster, store: str, order: WaveOrder, mode: ModePolicy
+) -> None:
+    """There and back: in between one side is written to and the other one is read, by a link that goes on."""
+    with stand(old, new, store, mode) as stood:
+        wave = replace(stood.wave, order=order)
+        made = replace(stood, migration=replace(stood.migration, waves=(wave,)))
+        (topic,), (group,) = wave.topics, wave.groups
+        read, sides = 12, (old, new)
+        for leg in range(2):
+            here, there = sides[leg], sides[1 - leg]
+            for part in parts(wave):
+                written_to = there if order is WaveOrder.PRODUCERS_FIRST and part is Part.CONSUMERS else here
+                read_on = there if order is WaveOrder.CONSUMERS_FIRST and part is Part.PRODUCERS else here
+                produce(written_to, topic, numbered(10, first=1000 * (leg + 1) + 100 * len(part.value)), batch=3)
+                transaction(written_to, topic, [b"paid %s %d" % (part.value.encode(), leg)])
+                until_same(old, new, topic)
+                read += 7
+                commit(read_on, group, {(topic, 0): (sorted(offsets(read_on, topic).values())[read], "noted")})
+                run = made.carry_out(made.begin("switch", switch_steps(made.leg(leg), part), 60_000, leg, part))
+                assert (run.state, run.why) == (WaveRunState.DONE, ""), (leg, part)
+                now = there if order is WaveOrder.CONSUMERS_FIRST or part is Part.CONSUMERS else here
+                expected = sorted(offsets(now, topic).values())[read]
+                assert committed(now, group, [(topic, 0)]) == {(topic, 0): (expected, "noted")}, (leg, part)
+        until_same(old, new, topic)
+        assert len(set(values(old, topic))) == len(values(old, topic)) == 42 + 4 * 11
+
+
+def until_same(old: SandboxCluster, new: SandboxCluster, topic: str) -> None:
+    """Wait until the one that is not written to has caught up."""
+    until(lambda: values(old, topic) == values(new, topic))
 
 
 MODEL = Wave("w", ("t",), ("g",))

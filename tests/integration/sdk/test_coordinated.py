@@ -104,28 +104,8 @@ class Moving:
     @contextmanager
     def application(self, protocol: str = "classic", consumers: int = 2, checked: bool = True) -> Iterator[Application]:
         """Two producers and a group, which run; checked when it ends well."""
-        app = Application(self.lab, self.topic)
-        threads = [threading.Thread(target=app.write, args=(key,)) for key in KEYS]
-        threads += [threading.Thread(target=app.consume, args=(protocol,)) for _ in range(consumers)]
-        try:
-            for thread in threads:
-                thread.start()
-            until(lambda: len(app.read) > 200)
-            until(lambda: len(self.lab.service.clients()) == len(threads))
+        with application(self.lab, self.topic, protocol, consumers, checked) as app:
             yield app
-            if not checked:
-                return
-            goal = app.total + 200
-            until(lambda: len(app.read) >= goal)
-        finally:
-            app.stop.set()
-            for thread in threads:
-                thread.join()
-        rest = Application(self.lab, self.topic, read=app.read)
-        with Consumer(self.lab.reading(auto_commit_interval_ms=200)) as consumer:  # what its last polls did not reach
-            consumer.subscribe([self.topic])
-            until(lambda: _taken(consumer, rest) >= app.total)
-        app.check()
 
     def begin(self, **how: Any) -> Callable[[], Any]:
         """Begin to move the code to the new cluster; returns what says how the operation stands."""
@@ -152,6 +132,35 @@ class Moving:
 
     def _switches(self) -> list[Any]:
         return list(self.lab.service.ask("GET", "/switches").json)
+
+
+@contextmanager
+def application(
+    lab: Lab, topic: str, protocol: str = "classic", consumers: int = 2, checked: bool = True
+) -> Iterator[Application]:
+    """Two producers and a group, which run; checked when it ends well."""
+    app = Application(lab, topic)
+    threads = [threading.Thread(target=app.write, args=(key,)) for key in KEYS]
+    threads += [threading.Thread(target=app.consume, args=(protocol,)) for _ in range(consumers)]
+    try:
+        for thread in threads:
+            thread.start()
+        until(lambda: len(app.read) > 200)
+        until(lambda: len(lab.service.clients()) == len(threads))
+        yield app
+        if not checked:
+            return
+        goal = app.total + 200
+        until(lambda: len(app.read) >= goal)
+    finally:
+        app.stop.set()
+        for thread in threads:
+            thread.join()
+    rest = Application(lab, topic, read=app.read)
+    with Consumer(lab.reading(auto_commit_interval_ms=200)) as consumer:  # what its last polls did not reach
+        consumer.subscribe([topic])
+        until(lambda: _taken(consumer, rest) >= app.total)
+    app.check()
 
 
 def _taken(consumer: Any, app: Application) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from anabranch.migration.steps import (
     parts,
     start_steps,
     switch_steps,
+    translated_by,
 )
 
 pytestmark = pytest.mark.unit
@@ -26,6 +28,7 @@ BEFORE = {
     StepKind.PREFLIGHT,
     StepKind.ACCESS,
     StepKind.FENCE,
+    StepKind.HOLD,
     StepKind.QUIET,
     StepKind.PIN,
     StepKind.DRAIN,
@@ -132,6 +135,40 @@ def test_parts_follow_each_other_as_the_wave_says(order: WaveOrder, expected: tu
     """Where nobody reads there is one part alone."""
     assert parts(Wave("orders", ("orders",), ("shop",), order=order)) == expected
     assert parts(Wave("orders", ("orders",), order=order)) == (Part.ALL,)
+
+
+@pytest.mark.parametrize("order", [WaveOrder.CONSUMERS_FIRST, WaveOrder.PRODUCERS_FIRST])
+def test_readers_of_a_part_of_their_own_pause_before_their_groups_are_looked_at(order: WaveOrder) -> None:
+    """Those that use the SDK; where none is led by routes they are waited for."""
+    wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=(FenceKind.ROUTES,))
+    told = [step.kind.value for step in switch_steps(leg_of(wave), Part.CONSUMERS)]
+    assert told == [
+        "preflight",
+        "hold consumers",
+        "groups empty",
+        "translate groups",
+        "point of no return",
+        "publish groups",
+        "publish routes",
+    ]
+    plain = replace(wave, codes=(), fences=(FenceKind.OBSERVE,))
+    assert StepKind.HOLD not in [step.kind for step in switch_steps(leg_of(plain), Part.CONSUMERS)]
+    assert StepKind.HOLD not in [step.kind for step in switch_steps(leg_of(wave), Part.PRODUCERS)]
+
+
+def test_readers_go_on_by_the_map_of_the_link_that_fills_what_they_read() -> None:
+    """Those whose producers went ahead read what the way back brings; on the next way the same holds."""
+    by = {
+        (order, part, number): translated_by(leg_of(Wave("w", ("t",), ("g",), order=order), number), part).link
+        for order in WaveOrder
+        for part in parts(Wave("w", ("t",), ("g",), order=order))
+        for number in (0, 1)
+    }
+    assert by[WaveOrder.TOGETHER, Part.ALL, 0] == by[WaveOrder.CONSUMERS_FIRST, Part.CONSUMERS, 0] == "move-w"
+    assert by[WaveOrder.TOGETHER, Part.ALL, 1] == by[WaveOrder.CONSUMERS_FIRST, Part.CONSUMERS, 1] == "move-w-back"
+    assert by[WaveOrder.PRODUCERS_FIRST, Part.CONSUMERS, 0] == "move-w-back"
+    assert by[WaveOrder.PRODUCERS_FIRST, Part.CONSUMERS, 1] == "move-w-2"
+    assert by[WaveOrder.PRODUCERS_FIRST, Part.PRODUCERS, 0] == "move-w"
 
 
 def test_what_is_over_forgets_the_last_link_first() -> None:

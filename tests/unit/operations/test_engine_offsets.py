@@ -16,6 +16,7 @@ from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.offsets.export import NotBegunError, exported
 from anabranch.operations.offsets.ranges import lane_ranges
 from anabranch.operations.offsets.translate import translated
+from anabranch.state.maps.backwards import backwards
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps
 from tests.unit.offsets.strategies import offset_maps, pairs
 
@@ -46,6 +47,23 @@ def test_an_export_is_of_every_lane_or_of_none() -> None:
     """A lane in doubt is not left out of the file in silence."""
     with pytest.raises(LaneInDoubtError):
         exported(maps(PICTURE))
+
+
+@given(offset_maps(), st.lists(st.integers(0, 200), max_size=20))
+def test_maps_that_are_read_backwards_answer_as_the_way_back_does(ranges: OffsetMap, offsets: list[int]) -> None:
+    """Where a reader of copies goes on; what is in doubt stays so, and twice backwards is as before."""
+    forward, back = maps(ranges), backwards(maps(ranges))
+    asked = [(THERE, offset) for offset in offsets]
+    reverse = translated(forward, asked, reverse=True)
+    found = translated(back, asked)
+    assert (found.link, found.cluster) == (reverse.link, reverse.cluster) == ("old-new", "old")
+    assert [(one.kind, one.to, one.answer) for one in found.answers] == [
+        (one.kind, one.to, one.answer) for one in reverse.answers
+    ]
+    assert back.topics == {"old.orders": "orders", "old.later": "later"}
+    with pytest.raises(LaneInDoubtError, match="the log is shorter"):
+        back.of_source(TopicPartition("old.orders", 1))
+    assert list(backwards(back)) == list(forward)
 
 
 @given(offset_maps(), st.lists(st.integers(0, 200), max_size=20), st.booleans())

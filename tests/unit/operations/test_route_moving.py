@@ -78,9 +78,24 @@ def test_what_is_not_copied_yet_is_named(both: Lab) -> None:
 def test_positions_are_exact_or_absent(both: Lab) -> None:
     """A client is never sent to a guessed offset, and each to its own, where two stand differently in a partition."""
     asked = {"one": {str(A): 12, str(B): SOURCE_END + 5}, "other": {str(A): 13}, "new": {}}
-    found = both.on(both.target, lambda target: moving.starts(target, LINK, asked))
+    found = between(both.source, both.target, lambda source, target: moving.starts(source, target, LINK, asked))
     assert found == {"one": {str(TO_A): 2}, "other": {str(TO_A): 3}, "new": {}}
-    assert both.on(both.target, lambda target: moving.starts(target, LINK, {"new": {}})) == {"new": {}}
+    nothing = between(both.source, both.target, lambda source, target: moving.starts(source, target, LINK, {"new": {}}))
+    assert nothing == {"new": {}}
+
+
+def test_readers_of_copies_go_on_where_the_copied_records_are(both: Lab) -> None:
+    """By the same link, whose maps are read backwards: their positions, and those of their groups."""
+    asked = {"one": {str(TO_A): 2}}
+    found = between(both.target, both.source, lambda here, there: moving.starts(here, there, LINK, asked))
+    assert found == {"one": {str(A): 12}}
+    both.commit(both.target, "copies", {TO_A: Commit(3, "noted")})
+    topics = {TO_A.topic}
+    done = between(
+        both.target, both.source, lambda here, there: moving.move_groups(here, there, LINK, ["copies"], topics, {})
+    )
+    assert (done.done, done.why) == (True, "")
+    assert both.committed(both.source, "copies") == {A: Commit(13, "noted")}
 
 
 def test_groups_are_moved_and_moved_again_changes_nothing(both: Lab) -> None:

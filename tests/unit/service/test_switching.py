@@ -76,7 +76,7 @@ class World:
             self.asked.append(("uncopied", target.name, link, dict(pinned)))
             return self.uncopied
 
-        async def starts(target: Any, link: str, positions: Mapping[str, Mapping[str, int]]) -> Any:
+        async def starts(source: Any, target: Any, link: str, positions: Mapping[str, Mapping[str, int]]) -> Any:
             self.asked.append(("starts", target.name, link, dict(positions)))
             return {
                 client: {name: self.positions[name] for name in each if name in self.positions}

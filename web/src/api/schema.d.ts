@@ -4676,7 +4676,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;

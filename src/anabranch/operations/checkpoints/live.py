@@ -34,6 +34,7 @@ from anabranch.operations.checkpoints.routes import (
 )
 from anabranch.operations.checkpoints.translation_source import ByLinks, ByMaps, ByOffsets, ByStart, TranslationSource
 from anabranch.operations.checkpoints.unmodified_restart import ReadableRange
+from anabranch.state.maps.backwards import backwards
 from anabranch.state.maps.reading import read_maps
 
 _PURPOSE = "ends"
@@ -185,7 +186,10 @@ async def _linked(
     topics = None if at is None else {partition.topic for partition in at}
     for one in way.links:
         name, wait = f"link {one.link}", f"wait until it is copied: anabranch link show {one.link}"
-        read = await read_maps(clusters.of(one.target), one.link, of_topics=topics)
+        if one.stored is None:
+            read = await read_maps(clusters.of(one.target), one.link, of_topics=topics)
+        else:
+            read = backwards(await read_maps(clusters.of(one.stored), one.link))
         try:
             source: ClusterContext | None = clusters.context(read.spec.source.context)
         except AnabranchError:

@@ -13,10 +13,14 @@ from anabranch.model.topics import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class LinkAt:
-    """A link, and the cluster that stores it."""
+    """A link, and the cluster that it leads to.
+
+    ``stored`` is the cluster that stores it where it leads from ``target`` there: then its maps are read backwards.
+    """
 
     link: str
     target: ClusterContext
+    stored: ClusterContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from anabranch.groups.plan import plan as build_plan
 from anabranch.groups.select import EVERY, GroupSelection
 from anabranch.groups.undo import UndoRecord
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.snapshot import list_kinds, metadata_limit, take_snapshot
+from anabranch.kafka.groups.snapshot import ReadMaps, list_kinds, metadata_limit, take_snapshot
 from anabranch.model import filters
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Group
@@ -46,18 +46,22 @@ def what(link_id: str) -> str:
 
 
 async def prepare(
-    source: Cluster, target: Cluster, link_id: str, selection: GroupSelection, settle_s: float | None = None
+    source: Cluster,
+    target: Cluster,
+    link_id: str,
+    selection: GroupSelection,
+    settle_s: float | None = None,
+    read: ReadMaps = read_maps,
 ) -> tuple[GroupsPlan, Mapping[str, Group]]:
     """The plan, and its groups on the target; raises what ``plan`` raises.
 
-    ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.
+    ``settle_s`` is for how long a group must be seen to commit nothing, by default ``snapshot.SETTLE_S``.  ``read``
+    reads the link's maps.
     """
-    kinds, limit, maps = await asyncio.gather(
-        list_kinds(source), metadata_limit(target), read_maps(target, link_id, ())
-    )
+    kinds, limit, maps = await asyncio.gather(list_kinds(source), metadata_limit(target), read(target, link_id, ()))
     names = selection.names(list(kinds), source.name)
     snapshot = await take_snapshot(
-        source, target, link_id, names, kinds, read_maps, still=True, metadata_limit=limit, settle_s=settle_s
+        source, target, link_id, names, kinds, read, still=True, metadata_limit=limit, settle_s=settle_s
     )
     if not selection.groups:
         chosen = filters.load(maps.spec.filter)

@@ -16,7 +16,7 @@ from anabranch.checkpoints.plan import RewriteSpec
 from anabranch.errors import RefusedError
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.migration.jobs import JobMove, job_move
-from anabranch.migration.steps import StepKind
+from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, ReasonKind
@@ -135,7 +135,9 @@ def _move(scene: Scene) -> JobMove:
 async def _prepared(scene: Scene, move: JobMove, seen: SeenJob) -> PreparedRewrite:
     leg = scene.leg
     clusters = OpenClusters({leg.here: scene.here, leg.there: scene.there})
-    way = TranslationSource(ByLinks((LinkAt(leg.link, clusters.context(leg.there)),)))
+    by, there = translated_by(leg, scene.run.part), clusters.context(leg.there)
+    link = LinkAt(by.link, there) if by == leg else LinkAt(by.link, there, clusters.context(leg.here))
+    way = TranslationSource(ByLinks((link,)))
     request = RewriteRequest(move.at, RewriteSpec(), way, move.to or None)
     route, _ = await read_route(clusters, way, seen.checkpoint.positions())
     return await in_thread(partial(prepare, seen.files, seen.checkpoint, request, route))
@@ -148,10 +150,17 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...]) -> None:
     told = "; ".join(reason.what for reason in refusals)
     if {reason.why for reason in refusals} == {ReasonKind.NOT_COPIED}:
         raise NotYetError(f"job {move.job.name}: {refusals[0].what}")
-    shows = f"see every reason: anabranch checkpoint plan {move.at} --link {scene.leg.link} --target {scene.leg.there}"
+    by = translated_by(scene.leg, scene.run.part)
+    shows = f"see every reason: anabranch checkpoint plan {move.at} --link {by.link} --target {scene.leg.there}"
+    if by != scene.leg:  # whose map no command reads backwards
+        shows = f"see where it stands: anabranch checkpoint inspect {move.at}"
     raise JobBlockedError(move.job.name, f"{move.at}: {told}", shows)
 
 
 def _command(scene: Scene, at: str, to: str) -> str:
-    words = ["anabranch checkpoint rewrite", at, "--link", scene.leg.link, "--target", scene.leg.there]
+    by = translated_by(scene.leg, scene.run.part)
+    words = ["anabranch checkpoint rewrite", at, "--link", by.link, "--target", scene.leg.there]
+    if by != scene.leg:
+        back = f"anabranch offsets translate {by.link} --target {scene.leg.here} --reverse --out offsets.yaml POSITIONS"
+        words = [back, "; anabranch checkpoint rewrite", at, "--offsets offsets.yaml --target", scene.leg.there]
     return " ".join([*words, *(["--to", to] if to else []), "--execute"])

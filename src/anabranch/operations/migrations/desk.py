@@ -34,7 +34,7 @@ class MigrationDesk(Protocol):
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
 
     async def hold(self, leg: Leg, run: WaveRun) -> None:
-        """Have the SDK's producers of a wave's codes pause; raises NotYetError until all have."""
+        """Have those of the SDK's clients pause that the run leads; raises NotYetError until all have."""
 
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led: right before the point of no return is written down."""
@@ -42,8 +42,11 @@ class MigrationDesk(Protocol):
     async def let_go(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused go on where they were."""
 
-    async def hook(self, name: str, leg: Leg) -> None:
-        """Run a hook of the operator's to its end; raises RefusedError where it does not end with 0."""
+    async def hook(self, name: str, leg: Leg, at: str) -> None:
+        """Run a hook of the operator's to its end, which hears where applications are to be once it has ended (``at``).
+
+        Raises RefusedError where it does not end with 0.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.steps import translated_by
 from anabranch.model.caughtup import remaining_of
 from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
@@ -104,8 +105,11 @@ async def run_reverse(scene: Scene) -> Result:
 
 
 async def catch_up_wave(scene: Scene) -> Result:
-    """``catch_up`` of the wave's leg's link, before a switch begins."""
-    return await catch_up(replace(scene, subject=scene.leg.link))
+    """``catch_up`` of the link by which applications go on, before a switch begins."""
+    by = translated_by(scene.leg, scene.run.part)
+    if by != scene.leg:
+        scene = replace(scene, here=scene.there, there=scene.here)
+    return await catch_up(replace(scene, subject=by.link))
 
 
 async def catch_up(scene: Scene) -> Result:

@@ -10,7 +10,7 @@ from anabranch.errors import RefusedError
 from anabranch.groups.plan import GroupPlan
 from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka import groups as kafka_groups
-from anabranch.migration.steps import StepKind
+from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.reasons import ReasonKind
@@ -55,7 +55,8 @@ async def groups_empty(scene: Scene) -> Result:
 
 async def stage_groups(scene: Scene) -> Result:
     """Translate what the groups have committed of the wave's topics, and write it down."""
-    prepared = await selected(scene.here, scene.there, scene.leg.link, scene.wave.groups, scene.leg.topics)
+    link = translated_by(scene.leg, scene.run.part).link
+    prepared = await selected(scene.here, scene.there, link, scene.wave.groups, scene.leg.topics)
     plans = () if prepared is None else prepared[0].groups
     refused = {plan.group: plan for plan in plans if plan.is_blocked}
     if waiting := [plan for plan in refused.values() if {one.why for one in plan.reasons} <= _WAITS]:

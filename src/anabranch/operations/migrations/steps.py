@@ -62,9 +62,19 @@ class ClusterSteps:
 
 async def _bind(scene: Scene) -> Result:
     """The point of no return is one in the journal; those that are held must be so from here on."""
-    if any(step.kind is StepKind.FENCE and step.subject == FenceKind.ROUTES for step in scene.run.steps):
+    holds = {(StepKind.HOLD, scene.wave.name), (StepKind.FENCE, FenceKind.ROUTES.value)}
+    if any((step.kind, step.subject) in holds for step in scene.run.steps):
         await scene.desk.bind(scene.leg, scene.run)
     return None
+
+
+async def _hold(scene: Scene) -> Result:
+    await scene.desk.hold(scene.leg, scene.run)
+    return None
+
+
+async def _let_go(scene: Scene) -> None:
+    await scene.desk.let_go(scene.leg, scene.run)
 
 
 async def _preflight(scene: Scene) -> Result:
@@ -89,11 +99,11 @@ async def _take_access_back(scene: Scene) -> None:
 async def _fence(scene: Scene) -> Result:
     match FenceKind(scene.subject):
         case FenceKind.HOOK:
-            await scene.desk.hook(scene.wave.hooks.fence, scene.leg)
+            await scene.desk.hook(scene.wave.hooks.fence, scene.leg, scene.leg.here)
         case FenceKind.ACL:
             await fencing.deny(scene)
         case FenceKind.ROUTES:
-            await scene.desk.hold(scene.leg, scene.run)
+            await _hold(scene)
         case FenceKind.OBSERVE:
             pass
     return None
@@ -102,11 +112,11 @@ async def _fence(scene: Scene) -> Result:
 async def _lift(scene: Scene) -> None:
     match FenceKind(scene.subject):
         case FenceKind.HOOK if scene.wave.hooks.release:
-            await scene.desk.hook(scene.wave.hooks.release, scene.leg)
+            await scene.desk.hook(scene.wave.hooks.release, scene.leg, scene.leg.here)
         case FenceKind.ACL:
             await fencing.lift(scene)
         case FenceKind.ROUTES:
-            await scene.desk.let_go(scene.leg, scene.run)
+            await _let_go(scene)
         case _:
             pass
 
@@ -122,7 +132,7 @@ async def _lead(scene: Scene) -> Result:
 
 
 async def _release(scene: Scene) -> Result:
-    await scene.desk.hook(scene.wave.hooks.release, scene.leg)
+    await scene.desk.hook(scene.wave.hooks.release, scene.leg, scene.leg.there)
     return None
 
 
@@ -135,6 +145,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.VERIFY: linking.verify,
     StepKind.PREFLIGHT: _preflight,
     StepKind.FENCE: _fence,
+    StepKind.HOLD: _hold,
     StepKind.QUIET: ending.quiet,
     StepKind.PIN: ending.pin,
     StepKind.DRAIN: ending.drain,
@@ -160,6 +171,7 @@ _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.RUN_LINK: linking.end_link,
     StepKind.ACCESS: _take_access_back,
     StepKind.FENCE: _lift,
+    StepKind.HOLD: _let_go,
     StepKind.PAUSE_LINK: linking.resume_link,
     StepKind.STAGE_CHECKPOINTS: checkpoints.put_back_checkpoint,
     StepKind.PREPARE_REVERSE: linking.delete_reverse,

@@ -6,7 +6,7 @@ Each may be done again after a crash: pinning again pins later ends, moving a gr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
@@ -18,11 +18,13 @@ from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.model import filters, naming
 from anabranch.model.groups import Group
-from anabranch.model.link import LinkSpec
+from anabranch.model.link import LinkSpec, UnknownLinkError
+from anabranch.model.positions import Answered
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync, undo
 from anabranch.operations.links.status import has_control_topics
 from anabranch.operations.offsets.translate import translate
+from anabranch.state.maps.backwards import either_way
 from anabranch.state.topics.control import Links
 
 
@@ -110,20 +112,29 @@ async def uncopied(target: Cluster, link: str, pinned: Mapping[str, int]) -> tup
 
 
 async def starts(
-    target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]
+    source: Cluster, target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Mapping[str, int]]:
     """Positions of clients on the source as those on the target, TOPIC-PARTITION there; what is not exact is absent.
 
-    The maps are read once for all clients.
+    The maps are read once for all clients; the link may lead either way.
     """
     asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
-    answers = (await translate(target, link, asked)).answers if asked else ()
+    answers = await _answers(source, target, link, asked) if asked else ()
     there = {(one.partition, one.offset): (one.to, one.answer) for one in answers}
     found: dict[str, Mapping[str, int]] = {}
     for client_id, each in positions.items():
         places = [there[TopicPartition.parse(name), at] for name, at in each.items()]
         found[client_id] = {str(to): offset for to, offset in places if to is not None and offset is not None}
     return found
+
+
+async def _answers(
+    source: Cluster, target: Cluster, link: str, asked: Sequence[tuple[TopicPartition, int]]
+) -> tuple[Answered, ...]:
+    try:
+        return (await translate(target, link, asked)).answers
+    except UnknownLinkError:
+        return (await translate(source, link, asked, reverse=True)).answers
 
 
 async def move_groups(
@@ -163,6 +174,7 @@ async def selected(
 ) -> tuple[GroupsPlan, Mapping[str, Group]] | None:
     """The plan of those of the groups that the source knows, and those on the target; None where it knows none.
 
+    The link leads from the source to the target, or is the way back, which the source stores.
     Nobody has to be seen to be still: who reads has paused, and a group with members is refused.
     """
     patterns = [re.escape(name) for name in sorted(groups)]
@@ -170,7 +182,7 @@ async def selected(
     while patterns:
         try:
             selection = GroupSelection(tuple(patterns), topics=counted)
-            return await sync.prepare(source, target, link, selection, settle_s=0.0)
+            return await sync.prepare(source, target, link, selection, 0.0, either_way(source))
         except NoSuchGroupError as error:
             patterns.remove(error.pattern)
     return None
