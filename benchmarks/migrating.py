@@ -182,7 +182,9 @@ def lab(scratch: Path, groups: int, quiet: str) -> Iterator[Lab]:
         contexts = {"source": old.context(), "target": new.context()}
         directory = (str(scratch), TOPICS, PARTITIONS)
         writer = multiprocessing.get_context("spawn").Process(target=write, args=directory, daemon=True)
-        with serving(str(scratch / "store.db"), contexts, scratch, hooks={HOOK: ("/bin/sh", "-c", hook)}) as served:
+        with serving(
+            str(scratch / "store.db"), contexts, scratch, roots=(str(scratch),), hooks={HOOK: ("/bin/sh", "-c", hook)}
+        ) as served:
             until(lambda: served.instance.acting.acts)
             writer.start()
             made = Lab(served, old, new, scratch)

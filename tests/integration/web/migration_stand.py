@@ -130,7 +130,8 @@ def main() -> None:
         known = {"old": old.context(), "new": new.context()}
         with serving(str(directory / "store.db"), known, directory, hooks=hooks) as served:
             migrating = served.instance.migrating
-            migrating.desk = ThreadDesk(migrating.desk.launching, hooks, threads=threads)
+            its = migrating.desk
+            migrating.desk = ThreadDesk(its.launching, its.route_desk, its.hooks, threads=threads)
             until(lambda: served.instance.acting.acts and len(served.instance.board.seen) == len(known))
             told = {
                 "url": f"http://127.0.0.1:{served.port}",

@@ -71,6 +71,14 @@ ELSEWHERE = {
         ),
         "asks the service: test_service_client.py",
     ),
+    **dict.fromkeys(
+        (
+            *("migrate start", "migrate status", "migrate show", "migrate rehearse", "migrate verify", "migrate switch"),
+            *("migrate reverse", "migrate complete", "migrate cancel", "migrate hold", "migrate release"),
+            *("migrate throttle", "migrate resume", "migrate set", "migrate approve"),
+        ),
+        "asks the service: tests/integration/service/test_migrations.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",
