@@ -54,7 +54,7 @@ lint: $(READY) $(MODULES) ## style, types, import contracts, published schemas, 
 web: $(PAGES) ## build the pages that `anabranch serve` shows
 
 bench: $(READY) ## speed, latency, scale, translation, groups, comparing and moved applications beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
-	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && $(BIN)/python -m benchmarks.sdk && $(BIN)/python -m benchmarks.switching && $(BIN)/python -m benchmarks.service && $(BIN)/python -m benchmarks.watching && exit $$rows
+	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && $(BIN)/python -m benchmarks.sdk && $(BIN)/python -m benchmarks.switching && $(BIN)/python -m benchmarks.migrating && $(BIN)/python -m benchmarks.service && $(BIN)/python -m benchmarks.watching && exit $$rows
 
 soak: $(READY) ## kills at random under load for MINUTES=10, and counts
 	@$(BIN)/python -m qa.soak --minutes $(MINUTES)

@@ -68,18 +68,18 @@ class Lab:
     new: SandboxCluster
     scratch: Path
 
-    def command(self, *words: str) -> Any:
-        """What a verb answers; raises CalledProcessError."""
+    def command(self, *words: str) -> str:
+        """What a verb prints; ends the benchmark where it fails."""
         settings = {
             "ANABRANCH_SERVICE": f"http://127.0.0.1:{self.served.port}",
             "ANABRANCH_TOKEN": self.served.tokens["approver"],
             "ANABRANCH_CONTEXTS": str(self.scratch / "contexts.yaml"),
         }
-        typed = [sys.executable, "-m", "anabranch", *words, "-o", "json"]
+        typed = [sys.executable, "-m", "anabranch", *words]
         done = subprocess.run(typed, capture_output=True, text=True, env={**os.environ, **settings}, check=False)
         if done.returncode:
             raise SystemExit(f"{' '.join(words)}: {done.stderr or done.stdout}")
-        return json.loads(done.stdout) if done.stdout.strip() else None
+        return done.stdout
 
     def write_to(self, cluster: SandboxCluster) -> None:
         """Have the writer go on, on a cluster."""
@@ -92,8 +92,8 @@ class Lab:
         """Switch the wave while it is written to, and have it written to where it was led."""
         settle(self.scratch)
         link = self.served.get(f"/api/v1/migrations/{NAME}")["migration"]["waves"][0]["link"]
-        self.command("link", "wait", link, "--target", to.spec.name)
-        done = self.command("migrate", verb, NAME, "--execute")
+        self.command("link", "wait", link, "--caught-up", "--target", to.spec.name)
+        done = json.loads(self.command("migrate", verb, NAME, "--execute", "-o", "json"))
         self.write_to(to)
         runs = self.served.get(f"/api/v1/migrations/{NAME}")["runs"]
         run = next(one for one in runs if one["run"]["id"] == done["run"])
@@ -108,7 +108,7 @@ class Lab:
         until((self.scratch / "stopped").exists)
         to = self.new.spec.name
         commands = {
-            "wait": ("link", "wait", link, "--target", to),
+            "wait": ("link", "wait", link, "--caught-up", "--target", to),
             "groups": ("groups", "sync", link, "--target", to, "--execute"),
             **{
                 job: ("checkpoint", "rewrite", str(self.scratch / job), "--link", link, "--target", to, "--execute")
