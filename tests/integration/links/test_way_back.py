@@ -101,7 +101,7 @@ def nth(cluster: SandboxCluster, topic: str, number: int) -> int:
 
 
 def test_names_are_led_back_too(old: SandboxCluster, new: SandboxCluster) -> None:
-    """A link with prefixes has a way back that takes them away."""
+    """A link with prefixes has a way back that takes them away, and that one has a way back that puts them there."""
     topic = create(old, fresh("named"))
     produce(old, topic, numbered(10))
     with link(old, new, topic, naming=PluginSpec("prefix")) as there:
@@ -113,8 +113,14 @@ def test_names_are_led_back_too(old: SandboxCluster, new: SandboxCluster) -> Non
         with back.running():
             back.await_position(renamed, newest_offset(new, renamed))
         assert values(old, topic) == values(new, renamed)
-        assert len(values(old, topic)) == 15
-        back.close()
+        again = turned(old, new, back)
+        produce(old, topic, numbered(5, first=200))
+        with again.running():
+            again.await_position(topic, newest_offset(old, topic))
+        assert values(old, topic) == values(new, renamed)
+        assert len(values(old, topic)) == 20
+        for made in (back, again):
+            made.close()
 
 
 def test_each_cluster_has_its_own_settings_again_once_both_links_are_deleted(

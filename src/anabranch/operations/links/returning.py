@@ -23,7 +23,7 @@ from anabranch.operations.links.status import stored
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import LaneMap, read_maps
 
-_IDENTITY = PluginSpec("identity")
+_IDENTITY, _ORIGINAL = PluginSpec("identity"), "original"
 
 
 @dataclass(eq=False)
@@ -56,17 +56,27 @@ async def way_back(
         raise InvalidFieldError("link", "naming", "a way back has the names of the link that it belongs to")
     topics = [topic for topic in links.topics_of(spec.id) if topic.target in here.topics]
     chosen = select(load_filter(asked.filter), [topic.target for topic in topics])
-    naming = PluginSpec("original", {"of": spec.naming.kind, "of_source": spec.source.context, **spec.naming.options})
     made = replace(
         asked,
         filter=PluginSpec("regex", {"include": [re.escape(name) for name in chosen], "exclude": []}),
-        naming=_IDENTITY if spec.naming == _IDENTITY else naming,
+        naming=_led_back(spec),
         shared_topics=asked.shared_topics or spec.back_of is not None,  # the way there again fills what was filled
     )
     found = certain([lane for lane in await read_maps(source, spec.id, None) if lane.target.topic in chosen])
     maps = tuple(_inverse(asked.id, lane, here) for lane in found if not _is_bare(lane))
     paused = [] if record.wanted.paused else [_not_paused(spec.id)]
     return made, maps, paused
+
+
+def _led_back(spec: LinkSpec) -> PluginSpec:
+    """The naming of a link's way back; that of a way back is the one of the link that it belongs to."""
+    kind, options = spec.naming.kind, dict(spec.naming.options)
+    if spec.naming == _IDENTITY:
+        return _IDENTITY
+    if kind == _ORIGINAL:
+        del options["of_source"]
+        return PluginSpec(options.pop("of"), options)
+    return PluginSpec(_ORIGINAL, {"of": kind, "of_source": spec.source.context, **options})
 
 
 def _is_bare(lane: LaneMap) -> bool:
