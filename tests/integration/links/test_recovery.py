@@ -52,6 +52,17 @@ def shorten(new: Simulated, *names: str) -> None:
     new.served.do(retain)
 
 
+def test_control_topics_of_which_some_were_made_are_made_up(pair: tuple[Simulated, Simulated]) -> None:
+    """Whoever made them was killed: nothing was written to any, so none was deleted."""
+    old, new = pair
+    topic = create(old, fresh("begun"))
+    produce(old, topic, numbered(5))
+    for name in (control.LINKS, control.CLAIMS):
+        create(new, name, 1, dict(control.configs(1)))
+    with link(old, new, topic) as made, made.running():
+        made.await_position(topic, 5)
+
+
 def forget_progress(made: Link) -> None:
     """Nothing is known any more of how far the lanes came, but their runs."""
 

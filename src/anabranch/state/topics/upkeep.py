@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -43,7 +43,10 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
     if not there:
         return []
     configs = await admin.topic_configs(cluster, there)
-    found = [_missing(name) for name in names if answer.topics[name].error == UNKNOWN_TOPIC]
+    logs = await ends(cluster, [TopicPartition(name, 0) for name in there])
+    # Where nothing was ever written to any of them, whoever made them was ended before all were there.
+    is_used = any(end for _, end in logs.values())
+    found = [_missing(name) for name in names if is_used and answer.topics[name].error == UNKNOWN_TOPIC]
     for name, topic in there.items():
         found += _shape(name, topic)
         if name not in configs:
@@ -67,7 +70,7 @@ async def look_after(cluster: Cluster, names: Sequence[str] = topics.ALL) -> lis
                 found.append(
                     Reason.found(severity, what, f"kafka-configs --alter --topic {name} --add-config {key}={wanted}")
                 )
-    return found + await _shortened(cluster, list(there))
+    return found + _shortened(logs)
 
 
 async def _settled(cluster: Cluster, names: Sequence[str]) -> ClusterMetadata:
@@ -99,9 +102,8 @@ def _shape(name: str, topic: TopicMeta) -> list[Reason]:
     return [Reason.found(Severity.WARNING, what)]
 
 
-async def _shortened(cluster: Cluster, names: Sequence[str]) -> list[Reason]:
+def _shortened(logs: Mapping[TopicPartition, tuple[int, int]]) -> list[Reason]:
     """Nothing moves the start of a topic that is only compacted."""
-    found = await ends(cluster, [TopicPartition(name, 0) for name in names])
     return [
         Reason.found(
             Severity.WARNING,
@@ -109,6 +111,6 @@ async def _shortened(cluster: Cluster, names: Sequence[str]) -> list[Reason]:
             "by hand; a lane whose claims are gone stops",
             "`anabranch link show LINK` names such lanes, `anabranch link accept LINK` shows how each goes on",
         )
-        for at, (start, _) in sorted(found.items())
+        for at, (start, _) in sorted(logs.items())
         if start > 0
     ]
