@@ -125,6 +125,7 @@ class WavePart:
 def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> WavePart:
     """What a verb does for a wave where it stands; raises WaveStateError where it cannot be asked for there.
 
+    ``purge``: whether it made topics that a cancel is to delete, which may be so also where it was cancelled before.
     What is under way (``stands.open``) is for who begins it to look at: between here and there it may end.
     """
     leg, state = stands.leg, stands.state
@@ -139,6 +140,8 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> W
         if state is not WaveState.PLANNED:
             raise refuse(f"it is {state.value} already", "look at it: `anabranch migrate status`")
         return WavePart(leg, Part.ALL, start_steps(leg))
+    if state is WaveState.PLANNED and verb is WaveVerb.CANCEL and purge:
+        return WavePart(leg, Part.ALL, cancel_steps(leg, purge=True))
     if state is WaveState.PLANNED:
         raise refuse("it is not started", f"start it: `{command.format('start')}`")
     part = stands.part

@@ -38,7 +38,8 @@ def cancel(
     """Take back what is under way for a wave; where nothing is, have the wave stay on the source: its links go.
 
     What is under way is taken back with --reason, before its point of no return: all is as before it then. A wave that
-    is not switched can be started over after it; --purge deletes the copies first, and asks for the wave's name.
+    is not switched stays on the source; --purge, also later, deletes the copies, and asks for the wave's name: then the
+    wave can be started over.
     """
     client = service_of(ctx, service)
     chosen = wave_of(client, name, wave)

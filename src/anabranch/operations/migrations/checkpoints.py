@@ -36,10 +36,9 @@ from anabranch.operations.checkpoints.staging import (
     unstage,
 )
 from anabranch.operations.checkpoints.translation_source import ByLinks, LinkAt, TranslationSource
-from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.jobs import JobPathTakenError, JobRefusedError, SeenJob, look, refuse_past_end
-from anabranch.operations.migrations.linking import Result
 from anabranch.storage.opening import open_files
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import Wave
 from anabranch.migration.steps import Part
+
+Result = Mapping[str, Any] | None
+"""What a step writes down for later ones."""
 
 
 class MigrationDesk(Protocol):

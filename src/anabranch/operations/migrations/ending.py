@@ -19,9 +19,8 @@ from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import counted
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
-from anabranch.operations.migrations.linking import Result
 from anabranch.operations.offsets.translate import translate
 from anabranch.operations.routes.moving import uncopied
 

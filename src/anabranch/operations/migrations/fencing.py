@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
+from anabranch.migration.inherited import DENIED
 from anabranch.migration.spec import Wave
 from anabranch.migration.steps import StepKind
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
-from anabranch.operations.migrations.desk import Scene
-from anabranch.operations.migrations.linking import Result
+from anabranch.operations.migrations.desk import Result, Scene
 
 _ANYWHERE = "*"
 _WRITES = {AclOperation.WRITE, AclOperation.ALL}
@@ -70,7 +70,7 @@ async def already_denied(scene: Scene) -> Result:
     """Which rules of the fence are there before the switch; they are somebody else's."""
     rules = await describe_acls(scene.here)
     there = set(rules)
-    return {"denied": [[rule.resource_name, rule.principal] for rule in _denials(scene, rules) if rule in there]}
+    return {DENIED: [[rule.resource_name, rule.principal] for rule in _denials(scene, rules) if rule in there]}
 
 
 async def planned(scene: Scene) -> tuple[Acl, ...]:
@@ -90,13 +90,21 @@ async def deny(scene: Scene) -> Result:
 async def lift(scene: Scene) -> None:
     """Take the rules of the fence away again, but for those that were there before."""
     found = _denials(scene, await describe_acls(scene.here))
-    before = scene.run.result(StepKind.PREFLIGHT, scene.wave.name).get("denied", [])
-    kept = {_denial(topic, principal) for topic, principal in before}
+    kept = _before(scene, StepKind.PREFLIGHT)
     await delete_acls(scene.here, [rule for rule in found if rule not in kept])
 
 
 async def open_there(scene: Scene) -> None:
-    """Take the fence away on the cluster that is moved to, which an earlier switch left behind there."""
+    """Take the fence away on the cluster that is moved to, which an earlier switch left behind there.
+
+    What was denied there before that one stays; the run began with what it had written down of that.
+    """
     rules = await describe_acls(scene.there)
     topics, own = scene.leg.topics.values(), scene.there.transport.principal
-    await delete_acls(scene.there, set(denials(scene.wave, topics, rules, own)).intersection(rules))
+    kept = _before(scene, StepKind.LIFT_FENCE)
+    await delete_acls(scene.there, set(denials(scene.wave, topics, rules, own)).intersection(rules) - kept)
+
+
+def _before(scene: Scene, kind: StepKind) -> set[Acl]:
+    """The rules of a fence that were there before it, by what is written down under a step."""
+    return {_denial(topic, principal) for topic, principal in scene.run.result(kind, scene.wave.name).get(DENIED, [])}

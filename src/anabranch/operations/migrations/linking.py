@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.steps import translated_by
@@ -16,10 +15,9 @@ from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
 from anabranch.operations.links.show import show
 from anabranch.operations.links.status import stored
-from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations import looking
+from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
-
-Result = Mapping[str, Any] | None
 
 
 async def create_link(scene: Scene) -> Result:
@@ -29,7 +27,12 @@ async def create_link(scene: Scene) -> Result:
 
 
 async def delete_link(scene: Scene) -> None:
-    """Forget the leg's link, if it is the one that was made for the wave."""
+    """Forget the leg's link, if it is the one that was made for the wave, and delete the topics that it made.
+
+    Without its offset map nobody could go on with what it copied.  The topics go first, as only the link says which
+    they are.  Raises NotYetError until they are gone.
+    """
+    await looking.delete_made(scene)
     await _delete(scene.there, scene.leg.spec())
 
 
@@ -64,11 +67,12 @@ def _is_ours(found: LinkSpec, made: LinkSpec) -> bool:
 
 
 async def _delete(target: Cluster, made: LinkSpec) -> None:
-    try:
+    """Delete a link, and what is left of it where making or deleting it broke off."""
+    with suppress(UnknownLinkError):
         _, record = await stored(target, made.id)
-    except UnknownLinkError:
-        return
-    if _is_ours(record.wanted.spec, made):
+        if not _is_ours(record.wanted.spec, made):
+            return
+    with suppress(UnknownLinkError):
         await delete.apply(target, await delete.plan(target, made.id))
 
 

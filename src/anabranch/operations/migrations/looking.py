@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
+from anabranch.migration.inherited import ABSENT
+from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
-from anabranch.operations.migrations.desk import Scene
+from anabranch.migration.words import named
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
-from anabranch.operations.migrations.linking import Result
-
-_ABSENT = "absent"
+from anabranch.state.codecs.topics import LINKS
+from anabranch.state.topics.control import Links, present
 
 
 @dataclass(eq=False)
@@ -39,17 +43,67 @@ async def check_clusters(scene: Scene) -> None:
             raise AnotherClusterError(cluster.name, wanted, found)
 
 
+@dataclass(eq=False)
+class HoldsRecordsError(RefusedError):
+    """Topics that a wave is to be copied into hold records already: applications would read some twice."""
+
+    migration: str
+    wave: str
+    cluster: str
+    topics: str
+
+    _message = "wave {wave}: on {cluster} {topics} has records that are none of its copies"
+    _hint = (
+        "where an earlier start made it: `anabranch migrate cancel {migration} --wave {wave} --purge --confirm {wave} "
+        "--execute`; else delete it by hand"
+    )
+
+
 async def look(scene: Scene) -> Result:
-    """Write down which of the wave's topics the target does not have: those the migration makes."""
+    """Write down which of the wave's topics the target does not have: those the migration makes.
+
+    Raises AnotherClusterError, HoldsRecordsError.
+    """
     await check_clusters(scene)
-    return {_ABSENT: sorted(await _missing(scene.there, scene.leg.topics.values()))}
+    await check_empty(scene.there, scene.leg)
+    return {ABSENT: sorted(await _missing(scene.there, scene.leg.topics.values()))}
+
+
+async def check_empty(target: Cluster, leg: Leg) -> None:
+    """Raise HoldsRecordsError where topics of a wave that is not started hold records on its target.
+
+    What a link has copied before, and was deleted then, would be there twice: a new one begins at the beginning.
+    """
+    names = sorted(leg.topics.values())
+    there = sorted(set(names) - await _missing(target, names))
+    answer = await target.metadata(there) if there else None
+    found = {} if answer is None else {name: answer.topics[name].partitions for name in there}
+    logs = await ends(target, [TopicPartition(name, at) for name, parts in found.items() for at in parts])
+    if filled := sorted({one.topic for one, (start, end) in logs.items() if end > start}):
+        raise HoldsRecordsError(leg.migration.name, leg.wave.name, target.name, named(filled, "topic"))
+
+
+async def delete_made(scene: Scene) -> None:
+    """Delete the topics that a start's link has made, by what the start and the link have written down.
+
+    Raises NotYetError until they are gone.
+    """
+    absent = made_topics(scene.run)
+    if not absent or not await present(scene.there, [LINKS]):
+        return
+    links = Links(scene.there)
+    await links.sync()
+    filled = {topic.target: topic.target_id.uuid for topic in links.topics_of(scene.leg.link)}
+    answer = await scene.there.metadata(sorted(filled))
+    made = {name for name in filled if name in absent and answer.topics[name].id == filled[name]}
+    await _delete_topics(scene.there, sorted(made))
 
 
 def made_topics(start: WaveRun | None) -> tuple[str, ...]:
     """The topics of the target that a wave's start has made, by what it wrote down before it made them."""
     if start is None:
         return ()
-    return tuple(start.result(StepKind.LOOK, start.wave).get(_ABSENT, ()))
+    return tuple(start.result(StepKind.LOOK, start.wave).get(ABSENT, ()))
 
 
 async def purge(scene: Scene) -> Result:
@@ -58,13 +112,17 @@ async def purge(scene: Scene) -> Result:
     Which these are stands in the run itself, as it was begun: what the wave's start wrote down.
     """
     made = list(made_topics(scene.run))
-    missing = await _missing(scene.there, made)
-    for topic in made:
-        if topic not in missing:
-            await admin.delete_topic(scene.there, topic)
-    if left := set(made) - await _missing(scene.there, made):
-        raise NotYetError(f"{scene.there.name} still has topic {min(left)}")
+    await _delete_topics(scene.there, made)
     return {"purged": made}
+
+
+async def _delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:
+    missing = await _missing(cluster, topics)
+    for topic in topics:
+        if topic not in missing:
+            await admin.delete_topic(cluster, topic)
+    if left := set(topics) - await _missing(cluster, topics):
+        raise NotYetError(f"{cluster.name} still has topic {min(left)}")
 
 
 async def _missing(cluster: Cluster, topics: Iterable[str]) -> set[str]:

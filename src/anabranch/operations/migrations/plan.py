@@ -28,6 +28,7 @@ from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsE
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.jobs import job_reasons
+from anabranch.operations.migrations.looking import HoldsRecordsError, check_empty
 
 
 @dataclass(eq=False)
@@ -172,9 +173,13 @@ async def _wave(
     leg = Leg(migration, wave)
     spec = leg.spec(here.cluster_id, there.cluster_id)
     topics: tuple[TopicPlan, ...] = ()
+    found: tuple[Reason, ...] = ()
     try:
         probed = await create.plan(source, target, spec)
         topics, found = probed.topics, probed.findings
+        await check_empty(target, leg)
+    except HoldsRecordsError as error:
+        found = (*found, Reason.found(Severity.ERROR, error.message, error.hint))
     except (LinkExistsError, LinkBeingDeletedError) as error:
         found = (Reason.found(Severity.ERROR, error.message, error.hint),)
     return WavePlan(

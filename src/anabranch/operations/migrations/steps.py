@@ -13,8 +13,7 @@ from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 from anabranch.operations.migrations import access, checkpoints, ending, fencing, linking, looking, positions
-from anabranch.operations.migrations.desk import MigrationDesk, Scene
-from anabranch.operations.migrations.linking import Result
+from anabranch.operations.migrations.desk import MigrationDesk, Result, Scene
 
 Does = Callable[[Scene], Awaitable[Result]]
 Undoes = Callable[[Scene], Awaitable[None]]

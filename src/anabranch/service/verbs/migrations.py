@@ -11,12 +11,13 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.config.units import parse_rate
 from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.inherited import inherited
+from anabranch.migration.journal import run_of
 from anabranch.migration.pause import pause_of
 from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
 from anabranch.migration.run import PassedError, WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
-from anabranch.migration.steps import StepKind
 from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -182,22 +183,12 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
 async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, *, purge: bool = False) -> WaveRunPlan:
     known = await _known(reach, request.migration)
     stands = known.stands(request.wave)
-    results: Mapping[str, Mapping[str, Any]] = {}
-    if purge:
-        starts = [run.journal for run in known.runs if (run.wave, run.state) == (request.wave, "done")]
-        results = _made_by(stands, starts)
-    run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, purge=purge)
+    runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
+    results = inherited(stands.leg, verb, runs, purge=purge)
+    purges = purge and (bool(results) or stands.state is not WaveState.PLANNED)
+    run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, purge=purges)
     clusters = _clusters(reach, stands.leg.migration)
     return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
-
-
-def _made_by(stands: WaveStanding, journals: list[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """What the wave's last start wrote down of the topics that it made, as a result of the run that purges them."""
-    key = f"{StepKind.LOOK.value}: {stands.wave.name}"
-    for journal in reversed(journals):
-        if journal["what"] == WaveVerb.START.value and key in journal["results"]:
-            return {key: journal["results"][key]}
-    return {}
 
 
 def _beside(known: _Known, stands: WaveStanding, verb: WaveVerb) -> list[Reason]:

@@ -1,0 +1,53 @@
+"""What a run is told by those before it of its wave, as results that it begins with.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun, WaveRunState, key_of
+from anabranch.migration.spec import FenceKind, Wave
+from anabranch.migration.standing import WaveVerb
+from anabranch.migration.steps import StepKind
+
+ABSENT, DENIED = "absent", "denied"
+Results = dict[str, Mapping[str, Any]]
+
+
+def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
+    """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
+
+    A purge is told which topics were made, and a switch to where applications were before what was denied there by
+    somebody else when they left.
+    """
+    done = [run for run in runs if run.state is WaveRunState.DONE]
+    if purge:
+        return _made(leg.wave, done)
+    if verb in (WaveVerb.SWITCH, WaveVerb.REVERSE) and FenceKind.ACL in leg.wave.fences:
+        return _denied(leg, done)
+    return {}
+
+
+def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
+    """The topics that the wave's starts made, by what each wrote down before; those before a purge are gone."""
+    made: set[str] = set()
+    for run in done:
+        if run.what == WaveVerb.START.value:
+            made |= set(run.result(StepKind.LOOK, wave.name).get(ABSENT, ()))
+        elif any(step.kind is StepKind.PURGE for step in run.steps):
+            made.clear()
+    return {key_of(StepKind.LOOK, wave.name): {ABSENT: sorted(made)}} if made else {}
+
+
+def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
+    """What was denied before the fence was, where a leg leads to."""
+    found: Results = {}
+    for run in done:
+        if run.what == WaveVerb.CANCEL.value:
+            found = {}
+        fenced = any(step.kind is StepKind.FENCE for step in run.steps)
+        if fenced and run.leg == leg.number - 1:
+            denied = run.result(StepKind.PREFLIGHT, leg.wave.name).get(DENIED, ())
+            found = {key_of(StepKind.LIFT_FENCE, leg.wave.name): {DENIED: list(denied)}}
+    return found

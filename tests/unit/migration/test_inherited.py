@@ -1,0 +1,59 @@
+"""What a run is told by those before it: whose denials are to stay, and which topics were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from anabranch.migration.inherited import ABSENT, DENIED, inherited
+from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun, WaveRunState, key_of
+from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.standing import WaveVerb
+from anabranch.migration.steps import MigrationStep, Part, StepKind, cancel_steps, start_steps, switch_steps
+
+pytestmark = pytest.mark.unit
+
+WAVE = Wave("orders", ("orders",), ("shop",), fences=(FenceKind.ACL,), order=WaveOrder.CONSUMERS_FIRST)
+LEG = Leg(Migration("move", "old", "new", (WAVE,)), WAVE)
+LOOK, PREFLIGHT = key_of(StepKind.LOOK, "orders"), key_of(StepKind.PREFLIGHT, "orders")
+LIFT = key_of(StepKind.LIFT_FENCE, "orders")
+BOB, EVE = ["orders", "User:bob"], ["orders", "User:eve"]
+
+
+def ran(
+    verb: WaveVerb, steps: tuple[MigrationStep, ...], results: Mapping[str, Mapping[str, Any]], leg: int = 0
+) -> WaveRun:
+    """A run that is done."""
+    return WaveRun("r", "move", "orders", verb.value, steps, 0, state=WaveRunState.DONE, results=results, leg=leg)
+
+
+def switched(leg: int, part: Part, *denied: list[str]) -> WaveRun:
+    """A part of a wave went; so much was denied when it began."""
+    return ran(WaveVerb.SWITCH, switch_steps(LEG.at(leg), part), {PREFLIGHT: {DENIED: list(denied)}}, leg)
+
+
+def test_a_switch_back_is_told_what_was_denied_before_the_fence() -> None:
+    """By the part that had the fence, on the leg before; the other part may have seen the fence itself."""
+    first = [switched(0, Part.CONSUMERS, BOB, EVE), switched(0, Part.PRODUCERS, BOB), switched(0, Part.CONSUMERS, EVE)]
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, first, purge=False) == {LIFT: {DENIED: [BOB]}}
+    assert inherited(LEG, WaveVerb.SWITCH, [], purge=False) == {}
+    both = [*first, switched(1, Part.PRODUCERS)]
+    assert inherited(LEG.at(2), WaveVerb.SWITCH, both, purge=False) == {LIFT: {DENIED: []}}
+    taken_back = [replace(one, state=WaveRunState.CANCELLED) for one in first]
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, taken_back, purge=False) == {}
+
+
+def test_a_purge_is_told_of_all_topics_that_were_made_since_the_last() -> None:
+    """A second start finds the topics of the first one there, and still they were made."""
+    steps = start_steps(LEG)
+    starts = [ran(WaveVerb.START, steps, {LOOK: {ABSENT: [name]}}) for name in ("b", "a")]
+    cancel = [ran(WaveVerb.CANCEL, cancel_steps(LEG, purge=purge), {}) for purge in (False, True)]
+    runs = [starts[0], cancel[0], starts[1]]
+    assert inherited(LEG, WaveVerb.CANCEL, runs, purge=True) == {LOOK: {ABSENT: ["a", "b"]}}
+    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1]], purge=True) == {}
+    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1], starts[0]], purge=True) == {LOOK: {ABSENT: ["b"]}}
+    assert inherited(LEG, WaveVerb.CANCEL, runs, purge=False) == {}
