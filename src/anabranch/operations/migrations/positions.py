@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.groups.plan import GroupPlan
+from anabranch.groups.snapshot import Commits
 from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka import groups as kafka_groups
 from anabranch.migration.steps import StepKind, translated_by
@@ -17,9 +18,8 @@ from anabranch.model.reasons import ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync
 from anabranch.operations.groups.commits import move, new_id, read_groups
-from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
-from anabranch.operations.migrations.linking import Result
 from anabranch.operations.routes.moving import selected
 from anabranch.state.topics.positions import Positions
 
@@ -63,7 +63,8 @@ async def stage_groups(scene: Scene) -> Result:
         raise NotYetError(f"group {waiting[0].group}: {waiting[0].reasons[0].what}")
     if refused:
         raise GroupsBlockedError(scene.wave.name, {name: plan.reasons[0].what for name, plan in refused.items()})
-    return {"groups": {plan.group: _wanted(plan) for plan in plans if plan.moves}}
+    found = {plan.group: _wanted(plan) for plan in plans if plan.moves}
+    return {"groups": found, "undo": new_id(now_ms())}
 
 
 def _wanted(plan: GroupPlan) -> dict[str, list[Any]]:
@@ -78,25 +79,43 @@ def _wanted(plan: GroupPlan) -> dict[str, list[Any]]:
 async def publish_groups(scene: Scene) -> Result:
     """Commit on the target what was staged; what is there already stays.
 
-    Raises NotYetError where a group is in use there, and ClusterError: it is tried again.
+    Its undo record has an id that was staged, so that whoever does it again finds what was there before.  A commit that
+    is past what is wanted stays then: whoever was killed had written it, and the group has gone on since.  Raises
+    NotYetError where a group is in use there, and ClusterError: it is tried again.
     """
-    staged: Mapping[str, Mapping[str, Any]] = scene.run.result(StepKind.STAGE_GROUPS, scene.wave.name).get("groups", {})
+    staged = scene.run.result(StepKind.STAGE_GROUPS, scene.wave.name)
+    groups: Mapping[str, Mapping[str, Any]] = staged.get("groups", {})
     wanted = {
         group: {TopicPartition.parse(name): Commit(offset, note) for name, (offset, note) in places.items()}
-        for group, places in staged.items()
+        for group, places in groups.items()
     }
-    there = await read_groups(scene.there, list(wanted))
-    at = now_ms()
-    undo_id, what = new_id(at), sync.what(scene.leg.link)
+    there, store, at = await read_groups(scene.there, list(wanted)), Positions(scene.there), now_ms()
+    await store.sync()
+    undo_id, what = str(staged.get("undo") or new_id(at)), sync.what(scene.leg.link)
+    known = {name: one for name, one in store.undo.get(undo_id, {}).items() if one.undone_at_ms is None}
     records = []
     for group, commits in wanted.items():
-        now, existed = there[group].commits, there[group].state is not GroupState.DEAD
-        left = {one: commit for one, commit in commits.items() if not same(now.get(one), commit)}
-        if left:
-            former = {one: now.get(one) for one in left}
-            records.append(UndoRecord(undo_id, group, existed, former, left, at, what))
-    failed = await move(scene.there, Positions(scene.there), records)
+        made = UndoRecord(undo_id, group, there[group].state is not GroupState.DEAD, {}, commits, at, what)
+        if (record := _left(made, there[group].commits, known.get(group))) is not None:
+            records.append(record)
+    failed = await move(scene.there, store, records)
     if failed:
         group, why = next(iter(failed.items()))
         raise NotYetError(f"group {group}: {why}")
-    return {"undo": undo_id} if records else None
+    return {"undo": undo_id} if records or known else None
+
+
+def _left(made: UndoRecord, now: Commits, known: UndoRecord | None) -> UndoRecord | None:
+    """What is still to be committed for a group; ``known`` is what was recorded before it was begun."""
+    if known is None:
+        left = {one: commit for one, commit in made.wrote.items() if not same(now.get(one), commit)}
+        former = {one: now.get(one) for one in left}
+        return replace(made, former=former, wrote=left) if left else None
+    wrote = {one: _further(now.get(one), commit) for one, commit in known.wrote.items()}
+    if all(same(now.get(one), commit) for one, commit in wrote.items()):
+        return None
+    return replace(known, wrote=wrote)
+
+
+def _further(now: Commit | None, wanted: Commit) -> Commit:
+    return now if now is not None and now.offset > wanted.offset else wanted
