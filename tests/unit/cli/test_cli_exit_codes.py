@@ -73,7 +73,14 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         (
-            *("migrate start", "migrate status", "migrate show", "migrate rehearse", "migrate verify", "migrate switch"),
+            *(
+                "migrate start",
+                "migrate status",
+                "migrate show",
+                "migrate rehearse",
+                "migrate verify",
+                "migrate switch",
+            ),
             *("migrate reverse", "migrate complete", "migrate cancel", "migrate hold", "migrate release"),
             *("migrate throttle", "migrate resume", "migrate set", "migrate approve"),
         ),
