@@ -102,7 +102,8 @@ async def publish_checkpoint(scene: Scene) -> Result:
     """
     staged = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
     at, to = str(staged["at"]), str(staged["to"])
-    files, owner, route = open_files(at), scene.run.id, f"link {scene.leg.link}"
+    route = f"link {translated_by(scene.leg, scene.run.part).link}"
+    files, owner = open_files(at), scene.run.id
     try:
         if not to:
             undo = await in_thread(partial(publish, files, owner, route, staged["before"]))
