@@ -60,8 +60,9 @@ class Migrated:
 
     def led(self, verb: str, at: Callable[[Any], bool] = lambda _: False) -> Any:
         """Switch, or reverse; the service is killed, and begun again, where ``at`` says; returns the run that ended."""
-        self.begin(verb, migration=self.name, wave=WAVE)
         runs = len(self.runs())
+        where = self.begin(verb, migration=self.name, wave=WAVE)
+        until(lambda: len(self.runs()) > runs or self.lab.service.ask("GET", where).json["state"] != "running")
         killed = False
 
         def ended() -> bool:
@@ -74,7 +75,6 @@ class Migrated:
             return not run["is_open"]
 
         until(ended)
-        assert len(self.runs()) == runs
         run = self.runs()[0]["run"]
         assert (run["what"], run["state"], run["why"]) == (verb, "done", "")
         return run
