@@ -3,6 +3,7 @@
 Invariant
     M9  a wave is on the leg of which nothing, or one of two parts, has been switched: its applications are where that
         leg begins, but for the part that went ahead.
+    L3  a wave whose source was lost goes back only once a reconcile has made its way back.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from enum import StrEnum
 
 from anabranch.errors import RefusedError
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost import LostSource, LostState, doubts_of, goes_without, loses_source
+from anabranch.migration.lost_steps import lost_complete_steps, lost_switch_steps, reconcile_steps
+from anabranch.migration.options import PLAIN, TailChoice, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import (
     MigrationStep,
     Part,
+    StepKind,
     cancel_steps,
     complete_steps,
     parts,
@@ -34,6 +39,7 @@ class WaveVerb(StrEnum):
     VERIFY = "verify"
     SWITCH = "switch"
     REVERSE = "reverse"
+    RECONCILE = "reconcile"
     COMPLETE = "complete"
     CANCEL = "cancel"
 
@@ -50,12 +56,16 @@ class WaveState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WaveStanding:
-    """Where a wave stands: on which leg, which parts of it are switched, and what is under way (``open``)."""
+    """Where a wave stands: on which leg, which parts of it are switched, and what is under way (``open``).
+
+    ``lost`` is how it stands with a source that was lost, None where it has a way back, or was not switched without.
+    """
 
     leg: Leg
     state: WaveState = WaveState.PLANNED
     switched: tuple[Part, ...] = ()
     open: WaveRun | None = None
+    lost: LostSource | None = None
 
     @property
     def wave(self) -> Wave:
@@ -72,6 +82,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     """Where a wave stands (M9); ``runs`` are all of its, the oldest first."""
     state, number, switched = WaveState.PLANNED, 0, set[Part]()
     open_ = None
+    lost: LostSource | None = None
     for run in runs:
         if run.state.is_open:
             open_ = run
@@ -85,14 +96,25 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                 if switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
+                if goes_without(run):
+                    lost = LostSource(LostState.GONE, doubts_of(run.results)) if loses_source(run) else lost
+            case WaveVerb.RECONCILE:
+                lost = _reconciled(run)
             case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
-                state, number, switched = WaveState.PLANNED, 0, set()
+                state, number, switched, lost = WaveState.PLANNED, 0, set(), None
             case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return WaveStanding(Leg(migration, wave, number), state, done, open_)
+    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost)
+
+
+def _reconciled(run: WaveRun) -> LostSource | None:
+    """What is left of a loss once a reconcile has ended well."""
+    (tail,) = (TailChoice(step.subject) for step in run.steps if step.kind is StepKind.FIND_TAIL)
+    states = {TailChoice.KEEP: LostState.KEPT, TailChoice.APPEND: LostState.APPENDED}
+    return None if tail is TailChoice.REFUSE else LostSource(states[tail], doubts_of(run.results))
 
 
 def _at(number: int) -> WaveState:
@@ -122,7 +144,7 @@ class WavePart:
     steps: tuple[MigrationStep, ...]
 
 
-def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> WavePart:
+def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WavePart:
     """What a verb does for a wave where it stands; raises WaveStateError where it cannot be asked for there.
 
     ``purge``: whether it made topics that a cancel is to delete, which may be so also where it was cancelled before.
@@ -144,14 +166,22 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> W
         return WavePart(leg, Part.ALL, cancel_steps(leg, purge=True))
     if state is WaveState.PLANNED:
         raise refuse("it is not started", f"start it: `{command.format('start')}`")
+    if stands.lost is not None and verb is not WaveVerb.SWITCH:
+        return _without_source(stands, stands.lost, verb, asked)
     part = stands.part
     match verb:
+        case WaveVerb.RECONCILE:
+            raise refuse("it was not switched without its source", "look at it: `anabranch migrate status`")
         case WaveVerb.VERIFY:
             return WavePart(leg, Part.ALL, verify_steps(leg))
         case WaveVerb.SWITCH if leg.leads_back:
-            raise refuse(f"its applications are on {leg.here} already", f"go back by: `{command.format('reverse')}`")
+            fix = f"`{command.format('reverse' if stands.lost is None else 'reconcile')}`"
+            raise refuse(f"its applications are on {leg.here} already", f"go back by: {fix}")
         case WaveVerb.REVERSE if not leg.leads_back:
             raise refuse(f"its applications are on {leg.here}", f"switch it: `{command.format('switch')}`")
+        case WaveVerb.SWITCH if asked.lost is not None:
+            part = part if stands.switched else Part.ALL  # nothing is gained by two parts without a source
+            return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost))
         case WaveVerb.SWITCH | WaveVerb.REVERSE:
             return WavePart(leg, part, switch_steps(leg, part))
     if stands.switched:
@@ -162,4 +192,29 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, *, purge: bool = False) -> W
         return WavePart(leg, Part.ALL, complete_steps(leg))
     if leg.leads_back:
         raise refuse(f"its applications are on {leg.here}", f"go back first: `{command.format('reverse')}`")
-    return WavePart(leg, Part.ALL, cancel_steps(leg, purge=purge))
+    return WavePart(leg, Part.ALL, cancel_steps(leg, purge=asked.purge))
+
+
+def _without_source(stands: WaveStanding, lost: LostSource, verb: WaveVerb, asked: WaveOptions) -> WavePart:
+    """What a verb does for a wave that was switched without its source, and has no way back (L3)."""
+    leg = stands.leg.at(stands.leg.number - 1)
+    command = f"anabranch migrate {{}} {leg.migration.name} --wave {leg.wave.name}"
+    if verb is WaveVerb.RECONCILE:
+        return WavePart(leg, Part.ALL, reconcile_steps(leg, asked.tail))
+    if verb is WaveVerb.COMPLETE:
+        return WavePart(leg, Part.ALL, lost_complete_steps(leg))
+    why, fix = {
+        LostState.GONE: (
+            f"it was switched without {leg.here}, and what that had beyond the copies is not known",
+            f"once {leg.here} answers: `{command.format('reconcile')}`",
+        ),
+        LostState.KEPT: (
+            f"{leg.here} has records that {leg.there} has not, so there is no exact way back",
+            f"append them: `{command.format('reconcile')} --tail append`, or stay: `{command.format('complete')}`",
+        ),
+        LostState.APPENDED: (
+            f"what {leg.here} had more was appended to {leg.there}, and no way back was made since",
+            f"see whether there is one: `{command.format('reconcile')}`, or stay: `{command.format('complete')}`",
+        ),
+    }[lost.state]
+    raise WaveStateError(leg.migration.name, leg.wave.name, verb.value, why, fix)

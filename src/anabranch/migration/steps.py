@@ -61,6 +61,15 @@ class StepKind(StrEnum):
     RUN_REVERSE = "run reverse link"
     STOP_LINK = "stop link"
 
+    # A switch without its source, and what is done once that is back.
+    PROVE_LOST = "prove that the source is gone"
+    LOST_TAIL = "find the lost tail"
+    LOST_GROUPS = "find groups without the source"
+    LOST_CHECKPOINTS = "translate checkpoints without the source"
+    PROVE_FOUND = "prove that the source is back"
+    FIND_TAIL = "find what was not copied"
+    RESUME_LINK = "resume link"
+
     # Once it is over.
     DELETE_LINK = "delete link"
     PURGE = "purge"
@@ -140,8 +149,8 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
         *(_staged(leg) if moves_readers else ()),
         *(_end_of_copy(leg) if moves_writers else ()),
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
-        *(_published(leg) if moves_readers else ()),
-        *(_released(leg, part)),
+        *(published(leg) if moves_readers else ()),
+        *released(leg, part),
         *(_turned(leg) if moves_writers else ()),
     )
 
@@ -175,7 +184,7 @@ def _fenced(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     for fence in leg.wave.fences:
         if fence is not FenceKind.OBSERVE:
-            yield MigrationStep(StepKind.FENCE, fence.value, _fence(fence, leg, part))
+            yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, part))
     quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
     look = f"see for {quiet} that no log of the wave grows and no transaction is open"
     yield MigrationStep(StepKind.QUIET, wave, look)
@@ -185,7 +194,8 @@ def _fenced(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     yield MigrationStep(StepKind.PAUSE_LINK, leg.link, pause)
 
 
-def _fence(fence: FenceKind, leg: Leg, part: Part) -> str:
+def fence_text(fence: FenceKind, leg: Leg, part: Part) -> str:
+    """What a fence does, in a sentence."""
     if fence is FenceKind.ROUTES:
         whom = "clients" if part is Part.ALL else "producers"
         return f"have the SDK's {whom} of {_codes(leg.wave)} pause between two records"
@@ -212,7 +222,8 @@ def _end_of_copy(leg: Leg) -> Iterator[MigrationStep]:
     yield MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
 
 
-def _published(leg: Leg) -> Iterator[MigrationStep]:
+def published(leg: Leg) -> Iterator[MigrationStep]:
+    """What was translated is put where applications look for it."""
     wave = leg.wave
     if wave.groups:
         groups = counted(len(wave.groups), "group")
@@ -222,7 +233,8 @@ def _published(leg: Leg) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.PUBLISH_CHECKPOINTS, job.name, what)
 
 
-def _released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
+def released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
+    """Applications are led, or let go, on the other cluster."""
     wave = leg.wave
     if leg.number and FenceKind.ACL in wave.fences and part is not Part.CONSUMERS:
         topics = counted(len(wave.topics), "topic")

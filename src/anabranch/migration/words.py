@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 _LISTED, _FIRST = 5, 3
 
@@ -29,3 +30,8 @@ def verb(names: Sequence[str], one: str, more: str) -> str:
 def rate(bytes_a_second: float) -> str:
     """``12.5 MB/s``."""
     return f"{bytes_a_second / 1e6:,.1f} MB/s"
+
+
+def moment(ms: int) -> str:
+    """``2026-11-23 01:00:00 UTC``."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

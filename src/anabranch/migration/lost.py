@@ -1,0 +1,132 @@
+"""What a wave may have lost with its source, and what of it is found when the source comes back.  Pure.
+
+Invariants
+    L1  what was not copied is named lane by lane, by source offsets; where an end is not known, that is said.
+    L2  a lane is ahead, or parted, or neither: only where no lane is either can a way back be exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from anabranch.migration.run import WaveRun
+from anabranch.migration.steps import StepKind
+from anabranch.migration.words import counted, moment, named
+
+DOUBTS = "doubts"
+"""Under which name a step writes down, in sentences, what is not known or may be lost."""
+
+
+class LostState(StrEnum):
+    """What has become of the records that a lost source had and the target has not."""
+
+    GONE = "source lost"
+    KEPT = "tail kept on the source"
+    APPENDED = "tail appended"
+
+
+@dataclass(frozen=True, slots=True)
+class LostSource:
+    """How a wave stands whose source was lost; ``doubts`` are what is not known, in sentences."""
+
+    state: LostState
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LostLane:
+    """A lane as its source was lost: ``copied`` is up to where, ``there`` the end of its copies on the target.
+
+    ``end`` is where the source's log ended when that was last seen, at ``seen_ms``; None where it never was.
+    """
+
+    partition: str
+    copied: int
+    there: int
+    end: int | None = None
+    seen_ms: int | None = None
+
+    @property
+    def tail(self) -> int:
+        """How many offsets were seen that are not copied: the least that is lost."""
+        return 0 if self.end is None else max(0, self.end - self.copied)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLane:
+    """A lane as its source is back: its log ends at ``end``, and was copied up to ``copied``.
+
+    ``records`` are those in between, None where they were not counted; ``foreign`` is whether the target has records
+    of others between the copies of before and what was copied since.
+    """
+
+    partition: str
+    copied: int
+    end: int
+    records: int | None = None
+    foreign: bool = False
+
+    @property
+    def tail(self) -> int:
+        """How many offsets of it are not copied."""
+        return max(0, self.end - self.copied)
+
+
+def lost_words(lanes: Iterable[LostLane], source: str) -> Iterator[str]:
+    """What is possibly lost, in sentences: one for each lane of which more was seen than was copied (L1)."""
+    complete: list[LostLane] = []
+    for lane in sorted(lanes, key=lambda one: one.partition):
+        if lane.end is None or lane.seen_ms is None:
+            yield f"{lane.partition} was copied up to {lane.copied:,}; where its log ended on {source} was never seen"
+        elif lane.tail:
+            yield (
+                f"offsets {lane.copied:,} to {lane.end - 1:,} of {lane.partition} are possibly lost; what was written "
+                f"after {moment(lane.seen_ms)} is not known"
+            )
+        else:
+            complete.append(lane)
+    if complete:
+        since = min(lane.seen_ms for lane in complete if lane.seen_ms is not None)
+        names = named([lane.partition for lane in complete], "partition")
+        yield f"{names}: all was copied that was seen; what was written after {moment(since)} is not known"
+
+
+def found_words(lanes: Iterable[FoundLane], source: str, target: str) -> Iterator[str]:
+    """What the source has that was not copied, in sentences, lane by lane."""
+    for lane in lanes:
+        if lane.tail:
+            yield f"{tail_words(lane)} of {lane.partition} are on {source}, and not on {target}"
+
+
+def tail_words(lane: FoundLane) -> str:
+    """``12 records (offsets 100 to 111)``."""
+    offsets = f"offsets {lane.copied:,} to {lane.end - 1:,}"
+    return offsets if lane.records is None else f"{counted(lane.records, 'record')} ({offsets})"
+
+
+def loses_source(run: WaveRun) -> bool:
+    """Whether a run is a switch that goes on without the source, and what producers wrote there last."""
+    return any(step.kind is StepKind.LOST_TAIL for step in run.steps)
+
+
+def goes_without(run: WaveRun) -> bool:
+    """Whether a run asks nothing of the cluster that is left."""
+    return any(step.kind is StepKind.PROVE_LOST for step in run.steps)
+
+
+def doubts_of(results: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What the steps of a run have written down that is not known."""
+    return tuple(doubt for result in results.values() for doubt in result.get(DOUBTS, ()))
+
+
+def lane_fields(lanes: Sequence[LostLane]) -> list[list[Any]]:
+    """Lanes as JSON values."""
+    return [[lane.partition, lane.copied, lane.there, lane.end, lane.seen_ms] for lane in lanes]
+
+
+def lanes_of(fields: Iterable[Sequence[Any]]) -> tuple[LostLane, ...]:
+    """The lanes that ``lane_fields`` has written."""
+    return tuple(LostLane(*one) for one in fields)

@@ -1,0 +1,134 @@
+"""The steps of a switch without its source, and of what is done once that is back.
+
+Nothing is asked of the source before the point of no return, nor after it; what cannot be known without it is chosen
+by a person, and stands in the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.migration.jobs import job_move
+from anabranch.migration.legs import Leg
+from anabranch.migration.options import TailChoice, UnknownGroups
+from anabranch.migration.spec import FenceKind
+from anabranch.migration.steps import MigrationStep, Part, StepKind, fence_text, published, released
+from anabranch.migration.words import counted
+
+LOOK_LOST_S = 5.0
+"""For how long a source must not answer at any of its servers."""
+
+
+def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[MigrationStep, ...]:
+    """What a switch does whose source does not answer (M3)."""
+    moves_readers, moves_writers = part is not Part.PRODUCERS, part is not Part.CONSUMERS
+    wave = leg.wave.name
+    gone = f"ask each bootstrap server of {leg.here} for {LOOK_LOST_S:g} s: one that answers forbids this"
+    return (
+        MigrationStep(StepKind.PROVE_LOST, wave, gone),
+        *(_cut(leg) if moves_writers else ()),
+        *(_staged(leg, groups) if moves_readers else ()),
+        MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
+        *(published(leg) if moves_readers else ()),
+        *released(leg, part),
+        *((_stop(leg),) if moves_writers else ()),
+    )
+
+
+def _cut(leg: Leg) -> Iterator[MigrationStep]:
+    """What can be done without the source so that nothing is written by halves."""
+    for fence in leg.wave.fences:
+        if fence in (FenceKind.ROUTES, FenceKind.HOOK):
+            yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg))
+    yield _pause(leg)
+    tail = f"see up to where each log of {leg.here} was copied, and where it was last seen to end"
+    yield MigrationStep(StepKind.LOST_TAIL, leg.wave.name, tail)
+
+
+def _staged(leg: Leg, groups: UnknownGroups) -> Iterator[MigrationStep]:
+    wave = leg.wave
+    if wave.groups:
+        then = {
+            UnknownGroups.REFUSE: "one that is not known forbids this",
+            UnknownGroups.EARLIEST: "one that is not known reads all again",
+            UnknownGroups.LATEST: "one that is not known goes on behind what was copied",
+        }[groups]
+        what = f"see where {counted(len(wave.groups), 'group')} were without asking {leg.here}: {then}"
+        yield MigrationStep(StepKind.LOST_GROUPS, groups.value, what)
+    for job in wave.jobs:
+        what = f"rewrite {job_move(leg, job).at}: what was read and not copied ends where the copies end"
+        yield MigrationStep(StepKind.LOST_CHECKPOINTS, job.name, what)
+
+
+def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
+    """What is done once the source of ``leg`` is back, which had been left without it (M3)."""
+    wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
+    back = f"see that {leg.here} answers, and is the cluster that was left"
+    quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
+    found = {
+        TailChoice.REFUSE: "anything that was not copied forbids this",
+        TailChoice.KEEP: f"it stays on {leg.here}",
+        TailChoice.APPEND: f"it is appended to {leg.there}, behind what was written there since",
+    }[tail]
+    return (
+        MigrationStep(StepKind.PROVE_FOUND, wave, back),
+        *(
+            MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg))
+            for fence in leg.wave.fences
+            if fence is FenceKind.ACL
+        ),
+        MigrationStep(
+            StepKind.QUIET, wave, f"see for {quiet} that no log of the wave grows and no transaction is open"
+        ),
+        MigrationStep(StepKind.PIN, wave, f"pin the ends of {topics} on {leg.here}"),
+        MigrationStep(StepKind.FIND_TAIL, tail.value, f"see what was not copied of {topics}: {found}"),
+        *_reconciled(leg, tail),
+    )
+
+
+def _reconciled(leg: Leg, tail: TailChoice) -> Iterator[MigrationStep]:
+    wave, link, back = leg.wave.name, leg.link, leg.next.link
+    if tail is TailChoice.REFUSE:
+        begins = f"create link {back} from {leg.there} to {leg.here}, which goes on where the copies end"
+        yield MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
+        yield MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.here} keeps up from here on")
+        yield MigrationStep(
+            StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact"
+        )
+    elif tail is TailChoice.KEEP:
+        yield MigrationStep(StepKind.JOURNAL, wave, f"write down that it stays on {leg.here}")
+    else:
+        yield MigrationStep(StepKind.JOURNAL, wave, f"write down that it is appended to {leg.there}")
+        yield MigrationStep(StepKind.RESUME_LINK, link, f"let link {link} copy on")
+        yield MigrationStep(StepKind.RUN_LINK, link, f"run link {link}")
+        yield MigrationStep(StepKind.DRAIN, link, f"wait until {link} has copied up to the pinned ends")
+        yield _pause(leg)
+        yield _stop(leg)
+
+
+def lost_complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:
+    """What is done where a wave stays without a way back; nothing is asked of the source of ``leg``.
+
+    Links that are stored there stay there.
+    """
+    kept = [leg.at(number).link for number in range(leg.number) if leg.at(number).leads_back]
+    told = f"; {', '.join(kept)}: stored on {leg.here}, where it stays" if kept else ""
+    gives_up = f"write down that {leg.there} is where it stays: there is no way back from here{told}"
+    links = [leg.at(number) for number in range(leg.number, -1, -1) if not leg.at(number).leads_back]
+    return (
+        MigrationStep(StepKind.JOURNAL, leg.wave.name, gives_up),
+        _stop(leg),
+        *(
+            MigrationStep(StepKind.DELETE_LINK, one.link, f"delete link {one.link}: what it copied stays, its map goes")
+            for one in links
+        ),
+    )
+
+
+def _pause(leg: Leg) -> MigrationStep:
+    text = f"pause link {leg.link}, so that nothing but applications writes to {leg.there}"
+    return MigrationStep(StepKind.PAUSE_LINK, leg.link, text)
+
+
+def _stop(leg: Leg) -> MigrationStep:
+    return MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
