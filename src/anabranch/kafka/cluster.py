@@ -129,6 +129,11 @@ class Cluster:
         self.close()
 
     @property
+    def addresses(self) -> tuple[tuple[str, int], ...]:
+        """Where it was first asked: hosts with their ports."""
+        return self._bootstrap
+
+    @property
     def bootstrap(self) -> tuple[str, ...]:
         """Where it was first asked, each ``host:port``."""
         return tuple(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self._bootstrap)

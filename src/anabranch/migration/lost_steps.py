@@ -12,7 +12,7 @@ from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.spec import FenceKind
-from anabranch.migration.steps import MigrationStep, Part, StepKind, fence_text, published, released
+from anabranch.migration.steps import MigrationStep, Part, StepKind, fence_text, published, readers_held, released
 from anabranch.migration.words import counted
 
 LOOK_LOST_S = 5.0
@@ -26,7 +26,7 @@ def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[Migr
     gone = f"ask each bootstrap server of {leg.here} for {LOOK_LOST_S:g} s: one that answers forbids this"
     return (
         MigrationStep(StepKind.PROVE_LOST, wave, gone),
-        *(_cut(leg) if moves_writers else ()),
+        *(_cut(leg, part) if moves_writers else readers_held(leg)),
         *(_staged(leg, groups) if moves_readers else ()),
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
         *(published(leg) if moves_readers else ()),
@@ -35,11 +35,11 @@ def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[Migr
     )
 
 
-def _cut(leg: Leg) -> Iterator[MigrationStep]:
+def _cut(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     """What can be done without the source so that nothing is written by halves."""
     for fence in leg.wave.fences:
         if fence in (FenceKind.ROUTES, FenceKind.HOOK):
-            yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg))
+            yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, part))
     yield _pause(leg)
     tail = f"see up to where each log of {leg.here} was copied, and where it was last seen to end"
     yield MigrationStep(StepKind.LOST_TAIL, leg.wave.name, tail)
@@ -73,7 +73,7 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, back),
         *(
-            MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg))
+            MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, Part.ALL))
             for fence in leg.wave.fences
             if fence is FenceKind.ACL
         ),

@@ -28,6 +28,7 @@ from anabranch.migration.steps import (
     parts,
     start_steps,
     switch_steps,
+    translated_by,
     verify_steps,
 )
 
@@ -147,7 +148,7 @@ class WavePart:
 def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WavePart:
     """What a verb does for a wave where it stands; raises WaveStateError where it cannot be asked for there.
 
-    ``purge``: whether it made topics that a cancel is to delete, which may be so also where it was cancelled before.
+    ``asked.purge``: whether it made topics that a cancel is to delete, also where it was cancelled before.
     What is under way (``stands.open``) is for who begins it to look at: between here and there it may end.
     """
     leg, state = stands.leg, stands.state
@@ -162,7 +163,7 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         if state is not WaveState.PLANNED:
             raise refuse(f"it is {state.value} already", "look at it: `anabranch migrate status`")
         return WavePart(leg, Part.ALL, start_steps(leg))
-    if state is WaveState.PLANNED and verb is WaveVerb.CANCEL and purge:
+    if state is WaveState.PLANNED and verb is WaveVerb.CANCEL and asked.purge:
         return WavePart(leg, Part.ALL, cancel_steps(leg, purge=True))
     if state is WaveState.PLANNED:
         raise refuse("it is not started", f"start it: `{command.format('start')}`")
@@ -181,6 +182,9 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
             raise refuse(f"its applications are on {leg.here}", f"switch it: `{command.format('switch')}`")
         case WaveVerb.SWITCH if asked.lost is not None:
             part = part if stands.switched else Part.ALL  # nothing is gained by two parts without a source
+            if translated_by(leg, part) != leg:
+                why = f"how far its consumers have read is in the map of {leg.next.link}, which {leg.here} stores"
+                raise refuse(why, "begin its groups where you choose: `anabranch groups create`")
             return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost))
         case WaveVerb.SWITCH | WaveVerb.REVERSE:
             return WavePart(leg, part, switch_steps(leg, part))

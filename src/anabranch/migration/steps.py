@@ -145,7 +145,7 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
     return (
         MigrationStep(StepKind.PREFLIGHT, wave, f"look at wave {wave} again, and give every reason against it"),
         *_access(leg),
-        *(_fenced(leg, part) if moves_writers else _readers_held(leg)),
+        *(_fenced(leg, part) if moves_writers else readers_held(leg)),
         *(_staged(leg) if moves_readers else ()),
         *(_end_of_copy(leg) if moves_writers else ()),
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
@@ -173,7 +173,7 @@ def translated_by(leg: Leg, part: Part) -> Leg:
     return leg.next if went_ahead else leg
 
 
-def _readers_held(leg: Leg) -> Iterator[MigrationStep]:
+def readers_held(leg: Leg) -> Iterator[MigrationStep]:
     """Readers that use the SDK pause, so that their groups are empty; others are waited for."""
     if FenceKind.ROUTES in leg.wave.fences:
         text = f"have the SDK's consumers of {_codes(leg.wave)} pause between two records"

@@ -78,6 +78,8 @@ class WaveAnswer:
     """A wave: where it stands, where its applications are (``at``), what can be asked for, and its last run.
 
     ``link`` copies away from where its applications are; ``held`` is why its switches wait, empty where they do not.
+    ``lost`` is how it stands with a source that was lost, empty where it was not or its way back is made; ``doubts``
+    are what may be lost, or is not known, in sentences.
     """
 
     name: str
@@ -93,6 +95,8 @@ class WaveAnswer:
     jobs: tuple[str, ...]
     fences: tuple[str, ...]
     held: str
+    lost: str
+    doubts: tuple[str, ...]
     run: WaveRunSummary | None
 
 
@@ -171,6 +175,8 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         tuple(job.name for job in wave.jobs),
         tuple(fence.value for fence in wave.fences),
         kept.holds.get(wave.name, "") or kept.holds.get("", ""),
+        "" if stands.lost is None else stands.lost.state.value,
+        () if stands.lost is None else stands.lost.doubts,
         None if last is None else run_summary(migration, last),
     )
 

@@ -16,6 +16,7 @@ import structlog
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import Part
 from anabranch.model.link import UnknownLinkError
@@ -134,7 +135,12 @@ class ServiceMigrationDesk:
         """Have those of the SDK's clients pause that a run leads; raises NotYetError until all have, HoldLostError."""
         since = run.held_since_ms
         deadline = None if run.longest_ms is None or since is None else since + run.longest_ms
-        await self._routes.hold(leg, run.part, run.id, deadline)
+        await self._routes.hold(leg, run.part, run.id, deadline, is_lost=goes_without(run))
+
+    async def handed(self, leg: Leg, run: WaveRun) -> Mapping[str, Mapping[str, int]]:
+        """Up to where those that paused have read: by group, and TOPIC-PARTITION on the cluster that is left."""
+        del leg
+        return await self._routes.handed(run.id)
 
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led; raises HoldLostError."""
@@ -146,7 +152,7 @@ class ServiceMigrationDesk:
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
-        await self._routes.lead(leg, part, run.id)
+        await self._routes.lead(leg, part, run.id, is_lost=goes_without(run))
 
     @property
     def _routes(self) -> MigrationRoutes:

@@ -22,6 +22,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.reasons import errors
+from anabranch.model.routing import WhenLost
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.leading import led
 from anabranch.operations.routes.desk import SwitchOrder
@@ -80,17 +81,17 @@ class MigrationRoutes:
 
     desk: ServiceDesk
 
-    async def hold(self, leg: Leg, part: Part, run_id: str, deadline_ms: int | None) -> None:
+    async def hold(self, leg: Leg, part: Part, run_id: str, deadline_ms: int | None, *, is_lost: bool = False) -> None:
         """Have all pause whom ``lead`` is to move; nothing where nobody is led otherwise then.
 
-        It is given up at ``deadline_ms``, and at the latest after the migration's longest pause.  Raises NotYetError
-        until all have paused, HoldLostError once it was given up, what `led` raises, InvalidTableError,
-        OutsideWaveError.
+        It is given up at ``deadline_ms``, and at the latest after the migration's longest pause.  ``is_lost``: the
+        cluster that they leave does not answer, and they need not hand anything over there.  Raises NotYetError until
+        all have paused, HoldLostError once it was given up, what `led` raises, InvalidTableError, OutsideWaveError.
         """
         try:
             held = await self.desk.switching.get(gated_id(run_id))
         except NoSuchSwitchError:
-            if await self._begin(leg, part, run_id, deadline_ms, is_gated=True):
+            if await self._begin(leg, part, run_id, deadline_ms, is_gated=True, is_lost=is_lost):
                 raise NotYetError("its applications are asked to pause") from None
             return
         if held.state is SwitchState.CANCELLED:
@@ -103,7 +104,21 @@ class MigrationRoutes:
         if step.action is not Action.HOLD:
             count = f"{len(held.ready)} of {len(held.named)} clients have paused"
             raise NotYetError(count if step.action is Action.ASK else f"{count}: {step.why}")
-        await self._take_out_static(leg, held)
+        if not is_lost:
+            await self._take_out_static(leg, held)
+
+    async def handed(self, run_id: str) -> dict[str, dict[str, int]]:
+        """Up to where those that are held have read: by group, and TOPIC-PARTITION where they are."""
+        held = await self._held(run_id)
+        found: dict[str, dict[str, int]] = {}
+        if held is None:
+            return found
+        for client_id, ready in held.ready.items():
+            if group := held.named[client_id].group:
+                known = found.setdefault(group, {})
+                # Of two that had a partition, one after the other, the later one has read further.
+                known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
+        return found
 
     async def bind(self, leg: Leg, run_id: str) -> None:
         """Have those that are held stay so: to be asked right before the point of no return is written down.
@@ -135,7 +150,7 @@ class MigrationRoutes:
         except SwitchOverError:
             return
 
-    async def lead(self, leg: Leg, part: Part, run_id: str) -> None:
+    async def lead(self, leg: Leg, part: Part, run_id: str, *, is_lost: bool = False) -> None:
         """Lead a part of the wave's applications to the end of a leg, by the switch that holds them or by another one.
 
         Raises NotYetError until it is done, and what `led` and `plan_table` raise, OutsideWaveError.  A switch that was
@@ -144,7 +159,7 @@ class MigrationRoutes:
         await self.desk.switching.look()
         under_way = self.desk.switching.open
         if under_way is None:
-            if await self._begin(leg, part, run_id, None, is_gated=False):
+            if await self._begin(leg, part, run_id, None, is_gated=False, is_lost=is_lost):
                 raise NotYetError("its applications are asked to pause")
             return
         if under_way.run != run_id:
@@ -165,7 +180,9 @@ class MigrationRoutes:
         except NoSuchSwitchError:
             return None
 
-    async def _begin(self, leg: Leg, part: Part, run_id: str, deadline_ms: int | None, *, is_gated: bool) -> bool:
+    async def _begin(
+        self, leg: Leg, part: Part, run_id: str, deadline_ms: int | None, *, is_gated: bool, is_lost: bool
+    ) -> bool:
         """Begin a switch for a part of a wave; False where its applications are led there already.
 
         Raises NotYetError where another one is under way, or somebody has published meanwhile.
@@ -180,7 +197,8 @@ class MigrationRoutes:
         timeout_ms = migration.limits.longest_pause_ms
         if deadline_ms is not None:
             timeout_ms = max(1, min(timeout_ms, deadline_ms - now))
-        policy = SwitchPolicy(migration.stragglers, timeout_ms=timeout_ms)
+        when_lost = WhenLost.GO if is_lost else WhenLost.WAIT
+        policy = SwitchPolicy(migration.stragglers, when_lost, timeout_ms=timeout_ms)
         reason = f"migration {migration.name}, wave {leg.wave.name}: {part.value} to {leg.there}"
         base = 0 if newest is None else newest.version
         if is_gated:  # whom it moves is looked at once every instance has said whom it knows: some may be gone by now
@@ -191,7 +209,8 @@ class MigrationRoutes:
             _check_topics(leg, named_clients(planned.impact))
             base = planned.base
         links = {(leg.here, leg.there): translated_by(leg, part).link}  # of several each knows only what it has copied
-        order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated)
+        lost = (leg.here,) if is_lost else ()
+        order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated, lost)
         try:
             await self.desk.switching.begin(order, self.desk.author)
         except (SwitchUnderWayError, PublishedMeanwhileError, SwitchTakenError) as error:

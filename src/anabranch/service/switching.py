@@ -166,6 +166,7 @@ class Switching:
             begun.links,
             gathered=False,
             when_lost=policy.when_lost,
+            lost=begun.lost,
             run=begun.run,
             is_shut=begun.is_gated,
         )

@@ -141,7 +141,12 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         {"migration": {**MIGRATION, "copy": {"start": "latest"}}, "waves": ["orders", "clicks"]},
     ],
     "migrations.verify": [WAVE],
-    "migrations.switch": [WAVE],
+    "migrations.switch": [
+        WAVE,
+        {**WAVE, "source_lost": True},
+        {**WAVE, "source_lost": True, "unknown_groups": "latest"},
+    ],
+    "migrations.reconcile": [WAVE, {**WAVE, "tail": "keep"}, {**WAVE, "tail": "append"}],
     "migrations.reverse": [WAVE],
     "migrations.complete": [WAVE],
     "migrations.cancel": [WAVE, {**WAVE, "purge": True}],

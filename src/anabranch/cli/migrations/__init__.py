@@ -12,7 +12,7 @@ from anabranch.cli.migrations.plan import plan
 from anabranch.cli.migrations.rehearse import rehearse
 from anabranch.cli.migrations.show import show, status
 from anabranch.cli.migrations.start import start
-from anabranch.cli.migrations.waves import complete, reverse, switch, verify
+from anabranch.cli.migrations.waves import complete, reconcile, reverse, switch, verify
 
 app = typer.Typer(help="Move applications from one cluster to another, in waves, by one plan.", no_args_is_help=True)
 app.command("discover")(discover)
@@ -24,6 +24,7 @@ app.command("show")(show)
 app.command("verify")(verify)
 app.command("switch")(switch)
 app.command("reverse")(reverse)
+app.command("reconcile")(reconcile)
 app.command("complete")(complete)
 app.command("cancel")(cancel)
 app.command("hold")(hold)

@@ -42,7 +42,8 @@ def migrations(answer: Iterable[Mapping[str, Any]], now_ms: int) -> RenderableTy
 
 def _wave(wave: Mapping[str, Any], now_ms: int) -> tuple[str, ...]:
     run = wave["run"]
-    state = wave["state"] + (f" (held: {printable(wave['held'])})" if wave["held"] else "")
+    state = wave["state"] + (f", {wave['lost']}" if wave["lost"] else "")
+    state += f" (held: {printable(wave['held'])})" if wave["held"] else ""
     under_way = "" if run is None or not run["is_open"] else f"{run['what']}, step {run['at'] + 1} of {run['steps']}"
     if under_way and run["waits"]:
         under_way += f": {printable(run['waits'])}"
@@ -70,6 +71,9 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
     for one in told["waves"]:
         table.add_row(*_wave(one, now_ms), some(one["topics"]), some(one["groups"]))
     parts += [table, *_throttle(told["throttle"], now_ms)]
+    for one in told["waves"]:
+        if wave in (None, one["name"]):
+            parts += _lost(one)
     seen = set()
     for one in answer["runs"]:
         name = one["run"]["wave"]
@@ -77,6 +81,13 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
             seen.add(name)
             parts += _run(one, now_ms)
     return Group(*parts)
+
+
+def _lost(wave: Mapping[str, Any]) -> Iterable[RenderableType]:
+    """What may be lost with the source of a wave, or is not known without it."""
+    if wave["lost"]:
+        yield Text(f"wave {wave['name']}: {wave['lost']}; there is no way back", "yellow")
+        yield from (Text(f"  {printable(one)}", "yellow") for one in wave["doubts"])
 
 
 def _throttle(throttle: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
@@ -246,4 +257,5 @@ def ended(report: Mapping[str, Any]) -> RenderableType:
     if "run" not in report:
         return Text("done")
     held = "" if report["pause_ms"] is None else f"; applications were held up for {count(report['pause_ms'])} ms"
-    return Text(f"wave {report['wave']}: {report['verb']} {report['state']}{held}")
+    doubts = [Text(printable(one), "yellow") for one in report["doubts"]]
+    return Group(Text(f"wave {report['wave']}: {report['verb']} {report['state']}{held}"), *doubts)

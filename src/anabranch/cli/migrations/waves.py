@@ -1,6 +1,10 @@
-"""``anabranch migrate verify|switch|reverse|complete``: what is done for one wave."""
+"""``anabranch migrate verify|switch|reverse|reconcile|complete``: what is done for one wave."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import typer
 
@@ -9,6 +13,8 @@ from anabranch.cli.migrations import render_runs
 from anabranch.cli.migrations.asking import MigrationArgument, WaveOption, change, command_of, wave_of
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
+from anabranch.errors import InvalidFieldError
+from anabranch.migration.options import TailChoice, UnknownGroups
 
 
 def verify(
@@ -26,6 +32,14 @@ def switch(
     ctx: typer.Context,
     name: MigrationArgument,
     wave: WaveOption = None,
+    source_lost: Annotated[
+        bool,
+        typer.Option("--source-lost", help="The source is gone for good, or for too long: go on from what was copied."),
+    ] = False,
+    unknown_groups: Annotated[
+        UnknownGroups,
+        typer.Option(help="Of --source-lost: what becomes of groups whose positions nothing tells without the source."),
+    ] = UnknownGroups.REFUSE,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
     service: ServiceOption = None,
@@ -37,8 +51,44 @@ def switch(
     the point of no return, they are published, and the way back runs. What fails before is taken back; after it the
     service goes on until it is done. Of a wave that is switched in two parts the next one is. Exit code 3: something
     forbids it, or it was taken back.
+
+    With --source-lost nothing is asked of the source, which must not answer. What of each partition may be lost is
+    named, and there is no way back until `migrate reconcile`. See docs/how-to/migrate.md.
     """
-    _wave(ctx, "switch", name, wave, execute, plan, service, output)
+    if unknown_groups is not UnknownGroups.REFUSE and not source_lost:
+        raise InvalidFieldError("migrate switch", "--unknown-groups", "it is for --source-lost")
+    asked: dict[str, Any] = {"source_lost": True} if source_lost else {}
+    typed = " --source-lost" if source_lost else ""
+    if unknown_groups is not UnknownGroups.REFUSE:
+        asked["unknown_groups"] = unknown_groups.value
+        typed += f" --unknown-groups {unknown_groups.value}"
+    _wave(ctx, "switch", name, wave, execute, plan, service, output, asked, typed)
+
+
+def reconcile(
+    ctx: typer.Context,
+    name: MigrationArgument,
+    wave: WaveOption = None,
+    tail: Annotated[
+        TailChoice,
+        typer.Option(
+            help="What becomes of records that the source has and the target has not: keep leaves them there, append "
+            "copies them behind what was written on the target since."
+        ),
+    ] = TailChoice.REFUSE,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Once a lost source is back, see what it has that was not copied; where it has nothing, make the way back.
+
+    For a wave that was switched with --source-lost. Exit code 3: something forbids it, such as records that were not
+    copied; --tail says what becomes of these.
+    """
+    asked = {} if tail is TailChoice.REFUSE else {"tail": tail.value}
+    typed = "" if tail is TailChoice.REFUSE else f" --tail {tail.value}"
+    _wave(ctx, "reconcile", name, wave, execute, plan, service, output, asked, typed)
 
 
 def reverse(
@@ -76,14 +126,16 @@ def _wave(
     plan: str | None,
     service: str | None,
     output: Format,
+    asked: Mapping[str, Any] = MappingProxyType({}),
+    typed: str = "",
 ) -> None:
     client = service_of(ctx, service)
     chosen = wave_of(client, name, wave)
     change(
         client,
         verb,
-        {"migration": name, "wave": chosen},
-        command_of(verb, name, wave) + repeated_service(service),
+        {"migration": name, "wave": chosen, **asked},
+        command_of(verb, name, wave) + typed + repeated_service(service),
         f"{verb} of wave {chosen} of migration {name}",
         render_runs.wave_plan,
         render_runs.ended,

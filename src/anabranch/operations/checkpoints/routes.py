@@ -73,7 +73,8 @@ class TargetSnapshot:
 class MapRoute:
     """By maps.  ``topics`` are the target names of all topics that the maps are of, a refusal where several say so.
 
-    ``proofs`` are the ranges whose logs were looked at, because their maps alone do not prove them equal.
+    ``proofs`` are the ranges whose logs were looked at, because their maps alone do not prove them equal.  ``is_cut``
+    says that the source is gone: what its maps do not reach never comes, and a position behind one is at its end.
     """
 
     what: str
@@ -82,6 +83,7 @@ class MapRoute:
     target: TargetSnapshot
     stay: frozenset[str] = frozenset()
     proofs: Mapping[Range, Reason | None] = field(default_factory=dict)
+    is_cut: bool = False
 
     def move(self, position: Position) -> TranslatedPosition | Reason | None:
         """See ``route.Route``."""
@@ -104,7 +106,8 @@ class MapRoute:
                 f"{at} is stored as {position.offset.value}: it was not looked up yet, so that nothing was read",
                 "let the job read it once on the old cluster; or give a start position: --start",
             )
-        found = target_offset(lane, position.offset, log)
+        offset = self._cut(lane, position.offset)
+        found = target_offset(lane, offset, log)
         if isinstance(found, Reason):
             return found
         effect = unmodified_restart(position.offset, found, log, lane.ranges)
@@ -114,7 +117,7 @@ class MapRoute:
             effect.repeated,
             effect.skipped,
             effect.text,
-            _note(lane, position.offset, found),
+            _note(lane, offset, found) if offset == position.offset else _cut_note(lane, position.offset),
             self._on(lane),
         )
 
@@ -144,11 +147,20 @@ class MapRoute:
             return log
         if (partition, start, end) in self.proofs:
             return self.proofs[(partition, start, end)]
-        return unequal(lane, start, end, log)
+        start, end = self._cut(lane, start), self._cut(lane, end)
+        return None if start == end else unequal(lane, start, end, log)
 
     def partitions(self, topic: str) -> frozenset[int] | Reason:
         """See ``route.Route``."""
         return self.target.partitions(topic)
+
+    def cut_at(self, partition: TopicPartition) -> int | None:
+        """The source offset behind which positions of a partition are cut; None where none is."""
+        lane = self.lanes.get(partition)
+        return lane.ranges.source_end if self.is_cut and isinstance(lane, MappedLane) else None
+
+    def _cut(self, lane: MappedLane, offset: int) -> int:
+        return min(offset, lane.ranges.source_end) if self.is_cut else offset
 
     def _on(self, lane: MappedLane) -> str:
         return self.target.on.get(lane.target.topic, "")
@@ -348,6 +360,11 @@ def _unclear(lane: MappedLane, offset: int) -> Reason | None:
                 f"let the job read {lane.source} up to {stretch.source_to:,} on the old cluster first",
             )
     return None
+
+
+def _cut_note(lane: MappedLane, offset: int) -> str:
+    end = lane.ranges.source_end
+    return f"{offset:,} was read, and all was copied up to {end:,} only: it goes on where the copies end"
 
 
 def _note(lane: MappedLane, offset: int, found: int) -> str:

@@ -8,24 +8,29 @@ The race: a job that was not stopped writes on.  What its translation was made f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from typing import Any
 
-from anabranch.checkpoints.plan import RewriteSpec
+from anabranch.checkpoints.plan import RewriteSpec, Uncommitted
 from anabranch.errors import RefusedError
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.migration.jobs import JobMove, job_move
+from anabranch.migration.lost import DOUBTS
 from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, ReasonKind
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.activity import running
 from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.checkpoints.errors import PathTakenError
 from anabranch.operations.checkpoints.live import read_route
 from anabranch.operations.checkpoints.planning import PreparedRewrite, prepare
 from anabranch.operations.checkpoints.plans import RewriteRequest
+from anabranch.operations.checkpoints.routes import MapRoute
 from anabranch.operations.checkpoints.staged_copy import publish_copy, stage_copy, unstage_copy
 from anabranch.operations.checkpoints.staging import (
     ChangedSinceStagedError,
@@ -70,14 +75,27 @@ async def stage_checkpoint(scene: Scene) -> Result:
 
     Raises JobRefusedError where it cannot be done exactly, and what reading and writing there raises.
     """
+    return await _staged(scene, is_cut=False)
+
+
+async def stage_lost_checkpoint(scene: Scene) -> Result:
+    """The same where the source is gone: a position behind what was copied is where the copies end, and is told.
+
+    A batch that had begun runs again on the target, with what was copied of it.
+    """
+    return await _staged(scene, is_cut=True)
+
+
+async def _staged(scene: Scene, *, is_cut: bool) -> Result:
     move, owner = _move(scene), scene.run.id
     seen = await in_thread(partial(look, scene.leg, move, owner))
     quiet = running(seen.checkpoint, now_ms())
     if quiet is not None:
         raise NotYetError(f"job {move.job.name}: {seen.files.root}: {quiet.what}")
-    await refuse_past_end(scene.here, scene.leg, move, seen.checkpoint.positions())
-    prepared = await _prepared(scene, move, seen)
-    _check(scene, move, prepared.planned.refusals)
+    if not is_cut:
+        await refuse_past_end(scene.here, scene.leg, move, seen.checkpoint.positions())
+    prepared = await _prepared(scene, move, seen, is_cut=is_cut)
+    _check(scene, move, prepared.planned.refusals, waits=not is_cut)
     before = await in_thread(partial(backups, seen.files))
     halt = Event()
     try:
@@ -92,7 +110,8 @@ async def stage_checkpoint(scene: Scene) -> Result:
         raise JobPathTakenError(move.job.name, error.message, fix) from error
     except NotStagedError as error:
         raise JobPathTakenError(move.job.name, error.message, "end or cancel that migration's run first") from error
-    return {"at": move.at, "to": move.to, "plan": prepared.planned.hash, "before": before}
+    kept = {"at": move.at, "to": move.to, "plan": prepared.planned.hash, "before": before}
+    return {**kept, DOUBTS: list(_cut_words(scene, move, prepared))} if is_cut else kept
 
 
 async def publish_checkpoint(scene: Scene) -> Result:
@@ -100,7 +119,7 @@ async def publish_checkpoint(scene: Scene) -> Result:
 
     Raises JobGoneOnError where the checkpoint has changed since, and says what to do; once that is done it goes on.
     """
-    staged = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
+    staged = _kept(scene)
     at, to = str(staged["at"]), str(staged["to"])
     route = f"link {translated_by(scene.leg, scene.run.part).link}"
     files, owner = open_files(at), scene.run.id
@@ -116,7 +135,7 @@ async def publish_checkpoint(scene: Scene) -> Result:
 
 async def put_back_checkpoint(scene: Scene) -> None:
     """Delete what was staged, in part or in whole, and nothing else."""
-    move, staged = _move(scene), scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
+    move, staged = _move(scene), _kept(scene)
     await _unstage(str(staged.get("at", move.at)), str(staged.get("to", move.to)), scene.run.id)
 
 
@@ -127,28 +146,53 @@ async def _unstage(at: str, to: str, owner: str) -> None:
         await in_thread(partial(unstage, open_files(at), owner))
 
 
+def _kept(scene: Scene) -> Mapping[str, Any]:
+    """What staging has written down, with the source or without."""
+    with_source = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
+    return with_source or scene.run.result(StepKind.LOST_CHECKPOINTS, scene.subject)
+
+
 def _move(scene: Scene) -> JobMove:
     job = next(job for job in scene.wave.jobs if job.name == scene.subject)
     return job_move(scene.leg, job)
 
 
-async def _prepared(scene: Scene, move: JobMove, seen: SeenJob) -> PreparedRewrite:
+async def _prepared(scene: Scene, move: JobMove, seen: SeenJob, *, is_cut: bool) -> PreparedRewrite:
     leg = scene.leg
     clusters = OpenClusters({leg.here: scene.here, leg.there: scene.there})
     by, there = translated_by(leg, scene.run.part), clusters.context(leg.there)
     link = LinkAt(by.link, there) if by == leg else LinkAt(by.link, there, clusters.context(leg.here))
     way = TranslationSource(ByLinks((link,)))
-    request = RewriteRequest(move.at, RewriteSpec(), way, move.to or None)
+    spec = RewriteSpec(uncommitted=Uncommitted.TRANSLATE if is_cut else Uncommitted.REFUSE)
+    request = RewriteRequest(move.at, spec, way, move.to or None)
     route, _ = await read_route(clusters, way, seen.checkpoint.positions())
+    if isinstance(route, MapRoute):
+        route = replace(route, is_cut=is_cut)
     return await in_thread(partial(prepare, seen.files, seen.checkpoint, request, route))
 
 
-def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...]) -> None:
+def _cut_words(scene: Scene, move: JobMove, prepared: PreparedRewrite) -> Iterator[str]:
+    """What a job has read that is not on the target, partition by partition."""
+    read: dict[TopicPartition, int] = {}
+    for change in prepared.rewrite.changes:
+        offset, at = change.old.offset, change.old.partition
+        if change.moved is not None and isinstance(offset, int):
+            read[at] = max(offset, read.get(at, 0))
+    for at, offset in sorted(read.items()):
+        end = prepared.route.cut_at(at) if isinstance(prepared.route, MapRoute) else None
+        if end is not None and offset > end:
+            yield (
+                f"job {move.job.name} is at {offset:,} of {at}, and goes on where the copies end: what it has of "
+                f"{end:,} to {offset - 1:,} is not on {scene.there.name}"
+            )
+
+
+def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: bool) -> None:
     """Raise NotYetError where only copying is waited for, else JobBlockedError with all reasons."""
     if not refusals:
         return
     told = "; ".join(reason.what for reason in refusals)
-    if {reason.why for reason in refusals} == {ReasonKind.NOT_COPIED}:
+    if waits and {reason.why for reason in refusals} == {ReasonKind.NOT_COPIED}:
         raise NotYetError(f"job {move.job.name}: {refusals[0].what}")
     by = translated_by(scene.leg, scene.run.part)
     shows = f"see every reason: anabranch checkpoint plan {move.at} --link {by.link} --target {scene.leg.there}"

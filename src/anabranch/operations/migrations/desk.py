@@ -40,6 +40,9 @@ class MigrationDesk(Protocol):
     async def hold(self, leg: Leg, run: WaveRun) -> None:
         """Have those of the SDK's clients pause that the run leads; raises NotYetError until all have."""
 
+    async def handed(self, leg: Leg, run: WaveRun) -> Mapping[str, Mapping[str, int]]:
+        """Up to where those that paused have read: by group, and TOPIC-PARTITION on the cluster that is left."""
+
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led: right before the point of no return is written down."""
 

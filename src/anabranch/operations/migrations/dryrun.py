@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.migration.lost import DOUBTS, lanes_of
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import MigrationStep, StepKind
@@ -18,6 +19,7 @@ from anabranch.migration.words import counted
 from anabranch.operations.migrations import fencing
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
+from anabranch.operations.migrations.found import tail_told
 from anabranch.operations.migrations.steps import ClusterSteps
 
 _LOOKS = {
@@ -27,13 +29,21 @@ _LOOKS = {
     StepKind.PIN,
     StepKind.GROUPS_EMPTY,
     StepKind.STAGE_GROUPS,
+    StepKind.PROVE_LOST,
+    StepKind.LOST_TAIL,
+    StepKind.LOST_GROUPS,
+    StepKind.PROVE_FOUND,
+    StepKind.FIND_TAIL,
 }
 """Steps that change nothing, and do not rest on what an earlier one has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step as it would go now: ``waits`` for something, ``forbidden``, or neither; ``what`` says what was seen."""
+    """A step as it would go now: ``waits`` for something, ``forbidden``, or neither; ``what`` says what was seen.
+
+    ``doubts`` are what would be lost, or not known, in sentences.
+    """
 
     kind: StepKind
     subject: str
@@ -41,6 +51,7 @@ class SeenStep:
     what: str = ""
     waits: bool = False
     forbidden: bool = False
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -57,7 +68,8 @@ class DrySteps:
         try:
             if step.kind in _LOOKS:
                 result = await self.real.do(run, step)
-                found = replace(found, what=_told(step.kind, result or {}))
+                told = result or {}
+                found = replace(found, what=_told(step.kind, told), doubts=tuple(told.get(DOUBTS, ())))
             elif step.kind is StepKind.FENCE:
                 found = replace(found, what=await _fence(self.real.scene(run, step)))
         except NotYetError as error:
@@ -85,6 +97,18 @@ def _told(kind: StepKind, result: Mapping[str, Any]) -> str:
         case StepKind.STAGE_GROUPS:
             places = sum(len(each) for each in result["groups"].values())
             return f"{counted(places, 'position')} of {counted(len(result['groups']), 'group')} are translated exactly"
+        case StepKind.PROVE_LOST:
+            return "nobody answers"
+        case StepKind.LOST_TAIL:
+            lanes = lanes_of(result["lanes"])
+            seen = counted(sum(lane.tail for lane in lanes), "offset")
+            return f"{seen} of {counted(len(lanes), 'partition')} were seen, and not copied"
+        case StepKind.LOST_GROUPS:
+            return f"{counted(len(result['groups']), 'group')} would be given positions"
+        case StepKind.PROVE_FOUND:
+            return "it answers"
+        case StepKind.FIND_TAIL:
+            return tail_told(result["lanes"])
     return ""
 
 

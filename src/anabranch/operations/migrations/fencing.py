@@ -90,7 +90,7 @@ async def deny(scene: Scene) -> Result:
 async def lift(scene: Scene) -> None:
     """Take the rules of the fence away again, but for those that were there before."""
     found = _denials(scene, await describe_acls(scene.here))
-    kept = _before(scene, StepKind.PREFLIGHT)
+    kept = _before(scene, StepKind.PREFLIGHT) | _before(scene, StepKind.PROVE_FOUND)
     await delete_acls(scene.here, [rule for rule in found if rule not in kept])
 
 

@@ -145,6 +145,12 @@ async def resume_link(scene: Scene) -> None:
     await _set_paused(scene.there, scene.subject, paused=False)
 
 
+async def let_copy(scene: Scene) -> Result:
+    """Have a paused link copy what is left."""
+    await resume_link(scene)
+    return None
+
+
 async def _set_paused(target: Cluster, link: str, *, paused: bool) -> None:
     _, record = await stored(target, link)
     if record.wanted.paused is not paused:

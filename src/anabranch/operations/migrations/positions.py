@@ -83,15 +83,20 @@ async def publish_groups(scene: Scene) -> Result:
     is past what is wanted stays then: whoever was killed had written it, and the group has gone on since.  Raises
     NotYetError where a group is in use there, and ClusterError: it is tried again.
     """
-    staged = scene.run.result(StepKind.STAGE_GROUPS, scene.wave.name)
-    groups: Mapping[str, Mapping[str, Any]] = staged.get("groups", {})
+    groups: dict[str, Mapping[str, Any]] = {}
+    undo_id = ""
+    for step in scene.run.steps:
+        if step.kind in (StepKind.STAGE_GROUPS, StepKind.LOST_GROUPS):
+            staged = scene.run.result(step.kind, step.subject)
+            groups |= staged.get("groups", {})
+            undo_id = undo_id or str(staged.get("undo", ""))
     wanted = {
         group: {TopicPartition.parse(name): Commit(offset, note) for name, (offset, note) in places.items()}
         for group, places in groups.items()
     }
     there, store, at = await read_groups(scene.there, list(wanted)), Positions(scene.there), now_ms()
     await store.sync()
-    undo_id, what = str(staged.get("undo") or new_id(at)), sync.what(scene.leg.link)
+    undo_id, what = undo_id or new_id(at), sync.what(scene.leg.link)
     known = {name: one for name, one in store.undo.get(undo_id, {}).items() if one.undone_at_ms is None}
     records = []
     for group, commits in wanted.items():

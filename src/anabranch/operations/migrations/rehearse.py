@@ -124,7 +124,7 @@ async def _rehearsed(
 
 async def _run(steps: ClusterSteps, stands: WaveStanding, verb: WaveVerb, tell: Heard) -> RehearsedRun:
     """Carry a run out; raises RehearsalFailedError where it was taken back."""
-    made = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), {}, purge=False)
+    made = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), {})
 
     async def said(run: WaveRun, waits: str) -> None:
         step: MigrationStep | None = run.step
@@ -230,7 +230,7 @@ async def _clean(source: Cluster, target: Cluster, desk: MigrationDesk, planned:
     for number in (2, 1, 0):
         one = leg.at(number)
         await desk.stop_link(one.there, one.link)
-        run = waves.planned_run(WaveStanding(one), WaveVerb.START, "", 0, {}, purge=False)
+        run = waves.planned_run(WaveStanding(one), WaveVerb.START, "", 0, {})
         scene = steps.scene(run, run.steps[0])
         await delete_link(scene)
     for cluster, topics in ((source, set(leg.topics)), (target, set(leg.topics.values()))):

@@ -12,7 +12,18 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, Part, StepKind
-from anabranch.operations.migrations import access, checkpoints, ending, fencing, linking, looking, positions
+from anabranch.operations.migrations import (
+    access,
+    checkpoints,
+    ending,
+    fencing,
+    found,
+    linking,
+    looking,
+    lost,
+    lost_groups,
+    positions,
+)
 from anabranch.operations.migrations.desk import MigrationDesk, Result, Scene
 
 Does = Callable[[Scene], Awaitable[Result]]
@@ -162,6 +173,13 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.RELEASE: _release,
     StepKind.RUN_REVERSE: linking.run_reverse,
     StepKind.STOP_LINK: linking.stop_link,
+    StepKind.PROVE_LOST: lost.prove_lost,
+    StepKind.LOST_TAIL: lost.lost_tail,
+    StepKind.LOST_GROUPS: lost_groups.stage_lost_groups,
+    StepKind.LOST_CHECKPOINTS: checkpoints.stage_lost_checkpoint,
+    StepKind.PROVE_FOUND: found.prove_found,
+    StepKind.FIND_TAIL: found.find_tail,
+    StepKind.RESUME_LINK: linking.let_copy,
     StepKind.DELETE_LINK: linking.forget_link,
     StepKind.PURGE: looking.purge,
 }
@@ -173,5 +191,6 @@ _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.HOLD: _let_go,
     StepKind.PAUSE_LINK: linking.resume_link,
     StepKind.STAGE_CHECKPOINTS: checkpoints.put_back_checkpoint,
+    StepKind.LOST_CHECKPOINTS: checkpoints.put_back_checkpoint,
     StepKind.PREPARE_REVERSE: linking.delete_reverse,
 }

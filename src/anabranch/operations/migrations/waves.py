@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.config.migration_file import migration_fields
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.standing import WavePart, WaveStanding, WaveVerb, steps_for
@@ -76,7 +77,7 @@ async def plan(
 
     Raises ClusterError.
     """
-    leg = stands.leg
+    leg = stands.leg.at(made.leg)
     seen = await dry_run(made, ClusterSteps(leg.migration, source, target, desk))
     return WaveRunPlan(
         leg.migration.name,
@@ -99,14 +100,13 @@ def planned_run(
     run: str,
     now_ms: int,
     results: Mapping[str, Mapping[str, Any]],
-    *,
-    purge: bool,
+    asked: WaveOptions = PLAIN,
 ) -> WaveRun:
     """The run of a verb as it would begin; raises WaveStateError.
 
     Only a switch holds applications up, and for so long as the migration allows.
     """
-    found: WavePart = steps_for(stands, verb, purge=purge)
+    found: WavePart = steps_for(stands, verb, asked)
     leg = found.leg
     holds = verb in (WaveVerb.SWITCH, WaveVerb.REVERSE)
     return WaveRun(
@@ -136,6 +136,7 @@ def _reasons(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[
             found.append(Reason.found(Severity.ERROR, step.what))
         elif step.waits and (step.kind not in _EXPECTED or fences == (FenceKind.OBSERVE,)):
             found.append(Reason.found(Severity.WARNING, f"it would wait now: {step.what}"))
+        found += [Reason.found(Severity.WARNING, doubt) for doubt in step.doubts]
     return found
 
 

@@ -18,7 +18,7 @@ class SwitchOrder:
     """A switch that is to begin: the table over version ``base`` that it publishes, and how.
 
     ``run`` is the run of a migration that asks for it.  ``is_gated`` says whether it waits, once all have paused, until
-    its gate is opened; a run has at most one such switch.
+    its gate is opened; a run has at most one such switch.  ``lost`` are clusters that are known not to answer.
     """
 
     table: RouteTable
@@ -28,6 +28,7 @@ class SwitchOrder:
     links: Mapping[Pair, str] = field(hash=False)
     run: str = ""
     is_gated: bool = False
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,23 +33,27 @@ class MovedWithout:
     doubts: tuple[str, ...] = ()
 
 
-async def move_without(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> MovedWithout:
-    """Commit on the target what the members of groups have handed over, where the source does not answer.
+@dataclass(frozen=True, slots=True)
+class GroupsHandedOver:
+    """What members of groups have handed over, on the target; ``doubts`` is what is not known, in words."""
+
+    writes: Mapping[str, Mapping[TopicPartition, Commit]]
+    doubts: tuple[str, ...] = ()
+
+
+async def handed_over(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> GroupsHandedOver:
+    """Where groups go on by what their members have handed over; asks the target alone.
 
     ``positions`` are by group, TOPIC-PARTITION on the source.  Where a record was read that was not copied the group
     goes on behind what was: that is told, with both offsets.  Raises ClusterError.
     """
-    names = sorted(positions)
     asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
     found = await translate(target, link, asked) if asked else None
     answers = {} if found is None else {(one.partition, one.offset): one for one in found.answers}
-    groups = await read_groups(target, names)
-    at_ms, records, doubts = now_ms(), [], []
-    undo_id = new_id(at_ms)
-    for name in names:
-        group, writes = groups[name], dict[TopicPartition, Commit]()
-        if group.state not in (GroupState.EMPTY, GroupState.DEAD):
-            return MovedWithout(Moved(False, why=f"group {name} has members on {target.name}"))
+    made: dict[str, dict[TopicPartition, Commit]] = {}
+    doubts = []
+    for name in sorted(positions):
+        writes = made.setdefault(name, {})
         for partition, offset in positions[name].items():
             answer = answers[TopicPartition.parse(partition), offset]
             pair = answer.below or answer.above
@@ -62,13 +66,29 @@ async def move_without(target: Cluster, link: str, positions: Mapping[str, Mappi
                     f"group {name}: {partition} was read up to {offset:,}, and goes on at {there:,}: {answer.why}"
                 )
             writes[answer.to] = Commit(there)
+    return GroupsHandedOver(made, tuple(doubts))
+
+
+async def move_without(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> MovedWithout:
+    """Commit on the target what the members of groups have handed over, where the source does not answer.
+
+    ``positions`` and doubts are as of ``handed_over``.  Raises ClusterError.
+    """
+    handed = await handed_over(target, link, positions)
+    groups = await read_groups(target, list(handed.writes))
+    at_ms, records = now_ms(), []
+    undo_id = new_id(at_ms)
+    for name, writes in handed.writes.items():
+        group = groups[name]
+        if group.state not in (GroupState.EMPTY, GroupState.DEAD):
+            return MovedWithout(Moved(False, why=f"group {name} has members on {target.name}"))
         if any(not same(group.commits.get(at), commit) for at, commit in writes.items()):
             former = {at: group.commits.get(at) for at in writes}
             existed = group.state is not GroupState.DEAD
             records.append(UndoRecord(undo_id, name, existed, former, writes, at_ms, sync.what(link)))
     failed = await move(target, Positions(target), records)
     why = "; ".join(f"group {name}: {problem}" for name, problem in sorted(failed.items()))
-    return MovedWithout(Moved(not failed, undo_id if records else "", why), tuple(doubts))
+    return MovedWithout(Moved(not failed, undo_id if records else "", why), handed.doubts)
 
 
 async def copied_to(target: Cluster, link: str, topics: Iterable[str]) -> tuple[str, ...]:

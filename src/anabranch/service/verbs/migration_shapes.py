@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from anabranch.config.migration_file import MigrationShape, of_shape
 from anabranch.errors import RefusedError
+from anabranch.migration.options import TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveVerb
 from anabranch.migration.throttle import OperatorThrottle
@@ -54,6 +55,38 @@ class WaveRequest(Request):
 
     migration: Name
     wave: Name
+
+
+class SwitchRequest(WaveRequest):
+    """A wave that is switched; ``source_lost``: its source does not answer, and it goes on from what was copied.
+
+    ``unknown_groups`` is what becomes then of groups of which nothing is known.
+    """
+
+    source_lost: bool = False
+    unknown_groups: Literal["refuse", "earliest", "latest"] = "refuse"
+
+    @model_validator(mode="after")
+    def _is_for_a_lost_source(self) -> Self:
+        if self.unknown_groups != "refuse" and not self.source_lost:
+            raise ValueError("unknown_groups is for source_lost: with its source each group is known")
+        return self
+
+    @property
+    def options(self) -> WaveOptions:
+        """As it is meant."""
+        return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.source_lost else None)
+
+
+class ReconcileRequest(WaveRequest):
+    """A wave whose lost source is back; ``tail`` is what becomes of records there that were not copied."""
+
+    tail: Literal["refuse", "keep", "append"] = "refuse"
+
+    @property
+    def options(self) -> WaveOptions:
+        """As it is meant."""
+        return WaveOptions(tail=TailChoice(self.tail))
 
 
 class CancelRequest(WaveRequest):
@@ -105,7 +138,10 @@ class ReleaseRequest(Request):
 
 @dataclass(frozen=True, slots=True)
 class WaveRunReport:
-    """How a run of a wave ended, and for how long it held applications up; it may go on where the service ends."""
+    """How a run of a wave ended, and for how long it held applications up; it may go on where the service ends.
+
+    ``doubts`` are what may be lost, or is not known, where it went on without the source.
+    """
 
     migration: str
     wave: str
@@ -113,6 +149,7 @@ class WaveRunReport:
     run: str
     state: str
     pause_ms: int | None
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,14 @@ from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
+from anabranch.migration.lost import doubts_of
+from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.pause import pause_of
 from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
-from anabranch.migration.run import PassedError, WaveRun, WaveRunState
+from anabranch.migration.run import PassedError, WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
+from anabranch.migration.steps import StepKind
 from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -46,6 +49,7 @@ from anabranch.service.verbs.migration_shapes import (
     NothingUnderWayError,
     NoWaveError,
     OtherMigrationError,
+    ReconcileRequest,
     RehearsalPlan,
     RehearseRequest,
     ReleaseRequest,
@@ -53,6 +57,7 @@ from anabranch.service.verbs.migration_shapes import (
     SetPlan,
     StartReport,
     StartWavesRequest,
+    SwitchRequest,
     TakenBackError,
     ThrottlePlan,
     ThrottleRequest,
@@ -115,7 +120,8 @@ async def _ended(reach: Reach, run: WaveRun) -> WaveRunReport:
     pause = None if found is None else pause_of(found)
     length = None if pause is None else pause.length_ms(now_ms())
     state = WaveRunState.GOING if found is None else found.state
-    return WaveRunReport(run.migration, run.wave, WaveVerb(run.what), run.id, state.value, length)
+    doubts = () if found is None else doubts_of(found.results)
+    return WaveRunReport(run.migration, run.wave, WaveVerb(run.what), run.id, state.value, length, doubts)
 
 
 def _opened(reach: Reach, request: FileRequest) -> Migration:
@@ -171,7 +177,7 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
     known = await _known(reach, wanted.name)
     for name in chosen:
         stands = known.stands(name)
-        run = waves.planned_run(stands, WaveVerb.START, uuid.uuid4().hex, now_ms(), {}, purge=False)
+        run = waves.planned_run(stands, WaveVerb.START, uuid.uuid4().hex, now_ms(), {})
         await reach.migrating.begin(run, reach.account)
         made.append(run)
     return StartReport(wanted.name, tuple([await _ended(reach, run) for run in made]))
@@ -180,15 +186,27 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
 # -- what is done for one wave ---------------------------------------------------------------------------------
 
 
-async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, *, purge: bool = False) -> WaveRunPlan:
+async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WaveRunPlan:
     known = await _known(reach, request.migration)
     stands = known.stands(request.wave)
     runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
-    results = inherited(stands.leg, verb, runs, purge=purge)
-    purges = purge and (bool(results) or stands.state is not WaveState.PLANNED)
-    run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, purge=purges)
+    if verb is WaveVerb.RECONCILE:
+        results = _lost_by(stands, runs)
+    else:
+        results = inherited(stands.leg, verb, runs, purge=asked.purge)
+    purges = asked.purge and (bool(results) or stands.state is not WaveState.PLANNED)
+    run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = _clusters(reach, stands.leg.migration)
     return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
+
+
+def _lost_by(stands: WaveStanding, runs: list[WaveRun]) -> dict[str, Mapping[str, Any]]:
+    """Where copies ended as the wave's source was lost, as a result of the run that reconciles both."""
+    key = key_of(StepKind.LOST_TAIL, stands.wave.name)
+    for run in reversed(runs):
+        if run.state is WaveRunState.DONE and key in run.results and run.what == WaveVerb.SWITCH.value:
+            return {key: {"lanes": run.results[key]["lanes"]}}
+    return {}
 
 
 def _beside(known: _Known, stands: WaveStanding, verb: WaveVerb) -> list[Reason]:
@@ -233,9 +251,6 @@ def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execu
     async def plan(reach: Reach, request: WaveRequest) -> WaveRunPlan:
         return await _run_plan(reach, request, verb)
 
-    async def apply(reach: Reach, _: WaveRequest, planned: WaveRunPlan) -> WaveRunReport:
-        return await _carried_out(reach, planned)
-
     return Verb(
         f"migrations.{verb.value}",
         summary,
@@ -246,7 +261,7 @@ def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execu
         _subject,
         lambda request: _words(verb.value, request),
         plan,
-        apply,
+        _apply_run,
         execute=execute,
     )
 
@@ -259,11 +274,28 @@ def _words(word: str, request: WaveRequest, *options: tuple[str, object]) -> str
     return command("migrate", word, request.migration, options=[("--wave", request.wave), *options])
 
 
+async def _switch_plan(reach: Reach, request: SwitchRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.SWITCH, request.options)
+
+
+async def _reconcile_plan(reach: Reach, request: ReconcileRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.RECONCILE, request.options)
+
+
+def _switch_words(request: SwitchRequest) -> str:
+    groups = None if request.unknown_groups == "refuse" else request.unknown_groups
+    return _words("switch", request, ("--source-lost", request.source_lost), ("--unknown-groups", groups))
+
+
+def _reconcile_words(request: ReconcileRequest) -> str:
+    return _words("reconcile", request, ("--tail", None if request.tail == "refuse" else request.tail))
+
+
 async def _cancel_plan(reach: Reach, request: CancelRequest) -> WaveRunPlan:
-    return await _run_plan(reach, request, WaveVerb.CANCEL, purge=request.purge)
+    return await _run_plan(reach, request, WaveVerb.CANCEL, WaveOptions(purge=request.purge))
 
 
-async def _cancel(reach: Reach, _: CancelRequest, planned: WaveRunPlan) -> WaveRunReport:
+async def _apply_run(reach: Reach, _: WaveRequest, planned: WaveRunPlan) -> WaveRunReport:
     return await _carried_out(reach, planned)
 
 
@@ -423,8 +455,31 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         files=_files,
     ),
     _wave_verb(WaveVerb.VERIFY, "Compare what a wave's link has copied, record by record", Role.OPERATOR, ""),
-    _wave_verb(WaveVerb.SWITCH, "Switch a wave's applications to the target", Role.APPROVER),
+    Verb(
+        "migrations.switch",
+        "Switch a wave's applications to the target",
+        Role.APPROVER,
+        SwitchRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        _switch_words,
+        _switch_plan,
+        _apply_run,
+    ),
     _wave_verb(WaveVerb.REVERSE, "Lead a wave's applications back to the source, exactly", Role.APPROVER),
+    Verb(
+        "migrations.reconcile",
+        "See what a lost source that is back has more, and make the way back where it is exact",
+        Role.APPROVER,
+        ReconcileRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        _reconcile_words,
+        _reconcile_plan,
+        _apply_run,
+    ),
     _wave_verb(WaveVerb.COMPLETE, "Have a wave stay on the target: its links and its way back go", Role.APPROVER),
     Verb(
         "migrations.cancel",
@@ -436,7 +491,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _subject,
         lambda request: _words("cancel", request, ("--purge", request.purge)),
         _cancel_plan,
-        _cancel,
+        _apply_run,
     ),
     Verb(
         "migrations.rehearse",

@@ -1,0 +1,92 @@
+"""Steps of a switch without its source: that it does not answer is proved, and what of it was not copied is named.
+
+Nothing here asks the source, but for whether it is there.  The race: a link that was paused may copy a moment longer;
+so its lanes are seen to stand still before it is written down up to where they came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.silence import answering
+from anabranch.migration.lost import DOUBTS, LostLane, lane_fields, lost_words
+from anabranch.migration.lost_steps import LOOK_LOST_S
+from anabranch.model.lane import LaneState
+from anabranch.model.reports import LinkStatus
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.links.show import show
+from anabranch.operations.migrations.desk import Result, Scene
+from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.offsets.ranges import certain
+from anabranch.state.maps.reading import read_maps
+
+_STILL = {LaneState.PAUSED, LaneState.STOPPED}
+
+
+@dataclass(eq=False)
+class SourceAnswersError(RefusedError):
+    """A wave was to be switched without its source, which answers."""
+
+    migration: str
+    wave: str
+    source: str
+    server: str
+
+    _message = "wave {wave}: {source} answers at {server}: it is not lost"
+    _hint = "switch with it, exactly: `anabranch migrate switch {migration} --wave {wave}`"
+
+
+async def prove_lost(scene: Scene) -> Result:
+    """See that no bootstrap server of the source answers for some seconds; raises SourceAnswersError."""
+    if found := await answering(scene.here, LOOK_LOST_S):
+        raise SourceAnswersError(scene.leg.migration.name, scene.wave.name, scene.here.name, found[0])
+    return None
+
+
+async def lost_tail(scene: Scene) -> Result:
+    """Write down up to where each lane was copied, and where its log was last seen to end.
+
+    Raises NotYetError while a lane may still copy, LaneInDoubtError, ClusterError.
+    """
+    status = await show(scene.there, scene.leg.link)
+    if status.wanted.paused and (busy := _busy(status)):
+        raise NotYetError(f"link {scene.leg.link}: {busy} is not paused yet")
+    lanes = await _lanes(scene, status)
+    return {"lanes": lane_fields(lanes), DOUBTS: list(lost_words(lanes, scene.here.name))}
+
+
+def _busy(status: LinkStatus) -> str:
+    """A lane that some worker may still copy, empty where there is none."""
+    if not status.running:
+        return ""
+    lanes = status.as_read().lanes
+    return next((str(lane.source) for lane in lanes if not lane.is_old and lane.state not in _STILL), "")
+
+
+async def _lanes(scene: Scene, status: LinkStatus) -> list[LostLane]:
+    """All lanes of the wave's topics, also those that have not begun."""
+    maps = await read_maps(scene.there, scene.leg.link, of_topics=set(scene.leg.topics))
+    known = {lane.source: lane for lane in certain([*maps, *maps.doubts.values()])}
+    seen = {lane.source: lane for lane in status.lanes}
+    found = []
+    for at in await _partitions(scene.there, scene.leg.topics):
+        lane, progress = known.get(at), seen.get(at)
+        copied, there = (0, 0) if lane is None else (lane.ranges.source_end, lane.ranges.target_end)
+        if progress is None or progress.source_seen_ms is None:
+            found.append(LostLane(str(at), copied, there))
+        else:
+            found.append(LostLane(str(at), copied, there, progress.high_watermark, progress.source_seen_ms))
+    return found
+
+
+async def _partitions(target: Cluster, topics: dict[str, str]) -> list[TopicPartition]:
+    """The source's partitions, as far as the target's copies tell of them."""
+    answer = await target.metadata(sorted(topics.values()))
+    found = []
+    for here, there in sorted(topics.items()):
+        topic = answer.topics[there]
+        target.check(topic.error, "Describe", f"topic {there}")
+        found += [TopicPartition(here, number) for number in sorted(topic.partitions)]
+    return found

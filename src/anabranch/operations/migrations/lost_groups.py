@@ -1,0 +1,145 @@
+"""Where groups go on whose old cluster is gone: by what their members handed over, or what the target has of them.
+
+A group of which neither tells anything is not known.  Nothing is guessed: a person has chosen what becomes of it, or
+the switch is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterator, Mapping
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.groups.freshness import SyncRound
+from anabranch.kafka.log_ends import LogBounds, log_ends
+from anabranch.migration.lost import DOUBTS
+from anabranch.migration.options import UnknownGroups
+from anabranch.migration.words import counted, moment, named
+from anabranch.model.clock import now_ms
+from anabranch.model.groups import Commit, Group
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.groups import sync
+from anabranch.operations.groups.commits import new_id, read_groups
+from anabranch.operations.migrations.desk import Result, Scene
+from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.routes.lost import handed_over
+from anabranch.state.topics.positions import Positions
+
+
+@dataclass(eq=False)
+class UnknownGroupError(RefusedError):
+    """Nothing tells how far a group has read on the cluster that is gone."""
+
+    migration: str
+    wave: str
+    groups: tuple[str, ...]
+    source: str
+
+    @property
+    def message(self) -> str:
+        return (
+            f"wave {self.wave}: how far {named(self.groups, 'group')} had read is not known without {self.source}: "
+            "members have not handed over all of it, and the target has no commits"
+        )
+
+    _hint = (
+        "say what becomes of them: `anabranch migrate switch {migration} --wave {wave} --source-lost "
+        "--unknown-groups earliest` reads all again, `latest` skips all that was copied"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known without the source: commits on the target, the link's last sync, and moves by it, in ms."""
+
+    groups: Mapping[str, Group]
+    logs: Mapping[TopicPartition, LogBounds]
+    round: SyncRound | None
+    moved: Mapping[str, int]
+
+
+async def stage_lost_groups(scene: Scene) -> Result:
+    """See where each group goes on, and write it down; raises NotYetError, UnknownGroupError, ClusterError."""
+    names = list(scene.wave.groups)
+    handed = await handed_over(scene.there, scene.leg.link, await _handed(scene))
+    known = await _known(scene, names)
+    for name, group in known.groups.items():
+        if group.state.is_active:
+            raise NotYetError(f"group {name} has members on {scene.there.name}")
+    choice, unknown = UnknownGroups(scene.subject), list[str]()
+    staged: dict[str, dict[str, list[object]]] = {}
+    doubts = list(handed.doubts)
+    for name in names:
+        mine = handed.writes.get(name, {})
+        there = {at: commit for at, commit in known.groups[name].commits.items() if at in known.logs}
+        if there and not mine:
+            doubts.append(_of_target(name, there, known, scene.there.name))
+            continue
+        staged[name] = {str(at): [commit.offset, commit.metadata] for at, commit in mine.items()}
+        if not (left := _not_known(known.logs, mine, there)):
+            continue
+        if choice is UnknownGroups.REFUSE:
+            unknown.append(name)
+            continue
+        staged[name] |= {str(at): [offset, ""] for at, offset in _chosen(choice, left)}
+        where = "begins again" if choice is UnknownGroups.EARLIEST else "goes on behind what was copied"
+        partitions = counted(len(left), "partition")
+        doubts.append(f"group {name}: how far it had read in {partitions} is not known; it {where}, as was chosen")
+    if unknown:
+        raise UnknownGroupError(scene.leg.migration.name, scene.wave.name, tuple(unknown), scene.here.name)
+    found = {name: places for name, places in staged.items() if places}
+    return {"groups": found, "undo": new_id(now_ms()), DOUBTS: doubts}
+
+
+def _not_known(
+    logs: Mapping[TopicPartition, LogBounds], mine: Collection[TopicPartition], there: Container[TopicPartition]
+) -> dict[TopicPartition, LogBounds]:
+    """Partitions with records of which nothing tells where a group was: a member that was gone hands nothing over.
+
+    A group whose members have handed something over reads the topics of that.
+    """
+    topics = {at.topic for at in mine}
+    read = {at: log for at, log in logs.items() if not topics or at.topic in topics}
+    return {at: log for at, log in read.items() if at not in mine and at not in there}
+
+
+async def _handed(scene: Scene) -> dict[str, Mapping[str, int]]:
+    """What members of the wave's groups have handed over of its topics."""
+    found = await scene.desk.handed(scene.leg, scene.run)
+    topics = scene.leg.topics
+    kept = {
+        group: {name: at for name, at in found[group].items() if TopicPartition.parse(name).topic in topics}
+        for group in scene.wave.groups
+        if group in found
+    }
+    return {group: positions for group, positions in kept.items() if positions}
+
+
+async def _known(scene: Scene, names: list[str]) -> _Known:
+    answer = await scene.there.metadata(sorted(scene.leg.topics.values()))
+    partitions = [TopicPartition(name, at) for name, topic in answer.topics.items() for at in topic.partitions]
+    logs = {at: log for at, log in (await log_ends(scene.there, partitions)).items() if log.end > log.start}
+    store = Positions(scene.there)
+    await store.sync()
+    what, moved = sync.what(scene.leg.link), dict[str, int]()
+    for records in store.undo.values():
+        for name, record in records.items():
+            if record.what == what and record.undone_at_ms is None:
+                moved[name] = max(record.made_at_ms, moved.get(name, 0))
+    return _Known(await read_groups(scene.there, names), logs, store.rounds.get(scene.leg.link), moved)
+
+
+def _of_target(name: str, there: Mapping[TopicPartition, Commit], known: _Known, target: str) -> str:
+    """Where a group goes on that the target has commits of, and of when these are."""
+    seen = known.round.read_at_ms if known.round is not None else None
+    seen = max((one for one in (seen, known.moved.get(name)) if one is not None), default=None)
+    since = "whoever made them" if seen is None else f"as of {moment(seen)} at the latest"
+    return (
+        f"group {name} goes on at what {target} has of it in {counted(len(there), 'partition')}, {since}: what it has "
+        "read since is read again"
+    )
+
+
+def _chosen(choice: UnknownGroups, logs: Mapping[TopicPartition, LogBounds]) -> Iterator[tuple[TopicPartition, int]]:
+    for at, log in sorted(logs.items()):
+        yield at, log.start if choice is UnknownGroups.EARLIEST else log.end
