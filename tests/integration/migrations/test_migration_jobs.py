@@ -60,6 +60,7 @@ ORDERS_HERE = {"orders-0": 40, "orders-1": 45, "orders-2": 50, "orders-3": "earl
 ORDERS_THERE = {"orders-0": 39, "orders-1": 44, "orders-2": 49, "orders-3": 0}
 SNAPSHOT = next((GOLDEN / "flink" / "1.20.3" / "canonical").rglob("_metadata")).parent
 STAGE, PUBLISH = StepKind.STAGE_CHECKPOINTS, StepKind.PUBLISH_CHECKPOINTS
+LOST = StepKind.LOST_CHECKPOINTS
 
 
 def filled(old: Simulated) -> None:
@@ -301,6 +302,36 @@ def test_a_job_that_went_on_after_staging_is_told_with_what_to_do(started: Stand
         doing.do(PUBLISH, "alerts")
     doing.put_back("alerts")
     assert not [one for one in tmp_path.iterdir() if "anabranch" in one.name]
+
+
+def test_without_the_source_a_position_behind_the_copies_is_where_they_end(started: Stand, tmp_path: Path) -> None:
+    """What the job has of them is told; a batch that had begun over a gap is refused, for only the source proves it."""
+    sums = reads(copy("rocksdb", tmp_path / "sums"), 600)
+    copy("uncommitted", tmp_path / "begun")
+    jobs = (StreamJob("sums", JobKind.SPARK, str(sums)), StreamJob("begun", JobKind.SPARK, f"{tmp_path}/begun"))
+    doing = Doing(with_jobs(started, *jobs))
+    steps = tuple(replace(step, kind=LOST) if step.kind is STAGE else step for step in doing.run.steps)
+    doing.run = replace(doing.run, steps=steps)
+    end = newest_offset(started.old, "flights")
+    before = tree(tmp_path)
+    for broker in started.old.brokers:
+        broker.kill()
+    try:
+        for _ in range(2):
+            staged = doing.do(LOST, "sums")
+        told = f"job sums is at 600 of flights-0, and goes on where the copies end: what it has of {end} to 599"
+        assert staged["doubts"] == [f"{told} is not on new"]
+        doing._with(lambda one: one.put_back(doing.run, MigrationStep(LOST, "sums", "")))
+        assert tree(tmp_path) == before
+        doing.do(LOST, "sums")
+        doing.do(PUBLISH, "sums")
+        with pytest.raises(JobBlockedError, match="2 to 4 is flights-0 2 to 3: 1 offsets have no copy") as error:
+            doing.do(LOST, "begun")
+        assert error.value.hint.endswith("take the job out of the wave: anabranch migrate set")
+    finally:
+        for broker in started.old.brokers:
+            broker.start()
+    assert starts(sums) == {**THERE, "flights-0": end - 1}
 
 
 def by_hand(made: Stand, place: str, to: str | None) -> None:

@@ -1059,6 +1059,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/migrations/reconcile/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** See what a lost source that is back has more, and make the way back where it is exact */
+        post: operations["plan_migrations_reconcile_api_v1_migrations_reconcile_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/migrations/rehearse/plan": {
         parameters: {
             query?: never;
@@ -3930,6 +3947,22 @@ export interface components {
             };
         };
         /**
+         * ReconcileRequest
+         * @description A wave whose lost source is back; ``tail`` is what becomes of records there that were not copied.
+         */
+        ReconcileRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Tail
+             * @default refuse
+             * @enum {string}
+             */
+            tail: "refuse" | "keep" | "append";
+            /** Wave */
+            wave: string;
+        };
+        /**
          * RecordPart
          * @description A part of records that may be left out of the comparison, where the other tool has changed it.
          * @enum {string}
@@ -4528,6 +4561,7 @@ export interface components {
             tls: components["schemas"]["TlsShape"] | null;
         };
         SeenStep: {
+            doubts: string[];
             forbidden: boolean;
             kind: components["schemas"]["StepKind"];
             subject: string;
@@ -4676,7 +4710,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the source is gone" | "find the lost tail" | "find groups without the source" | "translate checkpoints without the source" | "prove that the source is back" | "find what was not copied" | "resume link" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
@@ -4724,6 +4758,29 @@ export interface components {
             stragglers: components["schemas"]["Stragglers"];
             timeout_ms: number;
             when_lost: components["schemas"]["WhenLost"];
+        };
+        /**
+         * SwitchRequest
+         * @description A wave that is switched; ``source_lost``: its source does not answer, and it goes on from what was copied.
+         *
+         *     ``unknown_groups`` is what becomes then of groups of which nothing is known.
+         */
+        SwitchRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Source Lost
+             * @default false
+             */
+            source_lost: boolean;
+            /**
+             * Unknown Groups
+             * @default refuse
+             * @enum {string}
+             */
+            unknown_groups: "refuse" | "earliest" | "latest";
+            /** Wave */
+            wave: string;
         };
         SwitchSummary: {
             author: string;
@@ -5152,12 +5209,14 @@ export interface components {
         };
         WaveAnswer: {
             at: string;
+            doubts: string[];
             fences: string[];
             groups: string[];
             held: string;
             jobs: string[];
             leg: number;
             link: string;
+            lost: string;
             name: string;
             order: string;
             part: string;
@@ -5205,6 +5264,7 @@ export interface components {
             wave: string;
         };
         WaveRunReport: {
+            doubts: string[];
             migration: string;
             pause_ms: number | null;
             run: string;
@@ -5292,7 +5352,7 @@ export interface components {
             topics: string[];
         };
         /** @enum {string} */
-        WaveVerb: "start" | "verify" | "switch" | "reverse" | "complete" | "cancel";
+        WaveVerb: "start" | "verify" | "switch" | "reverse" | "reconcile" | "complete" | "cancel";
         Way: {
             conditions: components["schemas"]["Condition"][];
             effect: components["schemas"]["Effect"];
@@ -7801,6 +7861,48 @@ export interface operations {
             };
         };
     };
+    plan_migrations_reconcile_api_v1_migrations_reconcile_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReconcileRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_migrations_rehearse_api_v1_migrations_rehearse_plan_post: {
         parameters: {
             query?: never;
@@ -8062,7 +8164,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WaveRequest"];
+                "application/json": components["schemas"]["SwitchRequest"];
             };
         };
         responses: {

@@ -198,6 +198,8 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: 
     shows = f"see every reason: anabranch checkpoint plan {move.at} --link {by.link} --target {scene.leg.there}"
     if by != scene.leg:  # whose map no command reads backwards
         shows = f"see where it stands: anabranch checkpoint inspect {move.at}"
+    if not waits:
+        shows += "; where it cannot be told without the source take the job out of the wave: anabranch migrate set"
     raise JobBlockedError(move.job.name, f"{move.at}: {told}", shows)
 
 
