@@ -15,7 +15,7 @@ before(async () => {
 });
 
 const MIGRATION = { name: "move", source: "old", target: "new" };
-const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", run: null };
+const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", lost: "", doubts: [], run: null };
 const RUN = {
   ...{ id: "1", wave: "orders", what: "switch", part: "all", state: "going on", is_open: true, at: 2, steps: 14, has_passed: false },
   ...{ cancelled: "", why: "", waits: "", longest_ms: 30_000, paused_since_ms: null, paused_until_ms: null },
@@ -35,6 +35,14 @@ test("a wave says where it stands, and what can be asked for there", () => {
   assert.equal(waves.hasLink({ ...WAVE, state: "planned" }), false);
   assert.equal(waves.hasLink({ ...WAVE, state: "planned", run: { ...RUN, what: "start" } }), true);
   assert.equal(waves.wavesWords([WAVE, { ...WAVE, state: "switched" }, WAVE]), "2 copying, 1 switched");
+});
+
+test("a wave that was switched without its source says so, and is reconciled or completed", () => {
+  const lost = { ...WAVE, state: "switched", leg: 1, at: "new", link: "move-orders-back", lost: "source lost" };
+  assert.deepEqual(waves.actionsOf(lost).map(({ verb }) => verb), ["reconcile", "complete"]);
+  assert.equal(waves.standsWords(lost, MIGRATION), "Its applications are on new, and there is no way back to old: source lost.");
+  assert.equal(waves.hasLink(lost), false);
+  assert.equal(waves.waveState({ ...lost, run: { ...RUN, what: "reconcile" } }).words, "being reconciled");
 });
 
 test("what is under way comes first, and is given up only before the point of no return", () => {

@@ -17,6 +17,7 @@ const UNDER_WAY: Record<Verb, string> = {
   verify: "being compared",
   switch: "being switched",
   reverse: "going back",
+  reconcile: "being reconciled",
   complete: "being completed",
   cancel: "being cancelled",
 };
@@ -78,6 +79,7 @@ export function standsWords(wave: Wave, migration: MigrationSummary): string {
     case "partly switched":
       return `Its ${wave.switched.join(" and ")} are on ${there}; its ${wave.part} are still on ${wave.at}.`;
     case "switched":
+      if (wave.lost) return `${on}, and there is no way back to ${there}: ${wave.lost}.`;
       return `${on}; ${wave.link} keeps ${there} up to date, so that going back is exact.`;
     case "completed":
       return `${on}, and stay there; its links are gone.`;
@@ -87,10 +89,10 @@ export function standsWords(wave: Wave, migration: MigrationSummary): string {
 }
 
 /** Whether its link is there to be looked at: not before it was made, nor once it is deleted. */
-export const hasLink = (wave: Wave): boolean => wave.state !== "completed" && (wave.state !== "planned" || openRun(wave) !== null);
+export const hasLink = (wave: Wave): boolean => wave.lost === "" && wave.state !== "completed" && (wave.state !== "planned" || openRun(wave) !== null);
 
 export interface WaveAction {
-  verb: "start" | "verify" | "switch" | "reverse" | "complete" | "cancel";
+  verb: "start" | "verify" | "switch" | "reverse" | "reconcile" | "complete" | "cancel";
   words: string;
   isMain: boolean;
 }
@@ -108,6 +110,7 @@ export function actionsOf(wave: Wave): readonly WaveAction[] {
     case "partly switched":
       return [leadsBack(wave) ? action("reverse", `Go back:${part}`, true) : action("switch", `Switch${part}`, true), action("verify", "Compare")];
     case "switched":
+      if (wave.lost) return [action("reconcile", "Reconcile", true), action("complete", "Complete")];
       return [action("complete", "Complete", true), action("verify", "Compare"), action("reverse", `Go back${part ? `:${part}` : ""}`)];
     default:
       return [];

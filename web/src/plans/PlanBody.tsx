@@ -56,6 +56,7 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
     case "migrations.verify":
     case "migrations.switch":
     case "migrations.reverse":
+    case "migrations.reconcile":
     case "migrations.complete":
     case "migrations.cancel":
       return <WaveRunBody plan={document as Schemas["WaveRunPlan"]} />;

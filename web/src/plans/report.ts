@@ -53,6 +53,7 @@ export function reportWords(work: Schemas["Work"]): string {
     case "migrations.verify":
     case "migrations.switch":
     case "migrations.reverse":
+    case "migrations.reconcile":
     case "migrations.complete":
     case "migrations.cancel":
       return ended(report as unknown as Schemas["WaveRunReport"]);
@@ -125,7 +126,8 @@ const subject = ({ verb, wave }: Schemas["WaveRunReport"]): string => `The ${ver
 function ended(report: Schemas["WaveRunReport"]): string {
   if (report.state !== "done") return `${subject(report)} is ${report.state}.`;
   const pause = report.pause_ms === null ? "" : `; applications were held up for ${whole(report.pause_ms)} ms`;
-  return `${subject(report)} is done${pause}.`;
+  const doubts = report.doubts?.length ? ` ${counted(report.doubts.length, "doubt")}: ${report.doubts.join("; ")}.` : "";
+  return `${subject(report)} is done${pause}.${doubts}`;
 }
 
 function started({ migration, runs }: Schemas["StartReport"]): string {

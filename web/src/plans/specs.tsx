@@ -161,6 +161,39 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       hint: "With all that is in them; topics that were there before it stay.",
     },
   ],
+  "migrations.switch": [
+    {
+      name: "source_lost",
+      label: "The source is gone: go on from what was copied",
+      kind: "check",
+      hint: "Nothing is asked of it; what may be lost is named, and there is no way back until it is reconciled.",
+    },
+    {
+      name: "unknown_groups",
+      label: "Groups of which nothing is known without the source",
+      kind: "choice",
+      initial: "refuse",
+      choices: [
+        ["refuse", "refuse: they forbid the switch"],
+        ["earliest", "earliest: they read all again"],
+        ["latest", "latest: they go on behind what was copied"],
+      ],
+    },
+  ],
+  "migrations.reconcile": [
+    {
+      name: "tail",
+      label: "Records that the source has and that were not copied",
+      kind: "choice",
+      initial: "refuse",
+      choices: [
+        ["refuse", "refuse: they forbid it"],
+        ["keep", "keep: they stay where they are"],
+        ["append", "append: they are copied behind what was written since"],
+      ],
+      hint: "Where there are none the way back is made.",
+    },
+  ],
   "migrations.give-up": [why("For those who look at the run.")],
   "migrations.hold": [why("For those who would switch it.")],
   "mirrormaker.publish": [

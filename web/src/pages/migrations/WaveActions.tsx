@@ -1,4 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
+import { clustersQuery } from "../../api/queries";
 import { actionsOf, openRun, whyNotGivenUp, type Wave } from "../../migrations/waves";
 import { Action } from "../../plans/Action";
 
@@ -8,6 +10,11 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   const run = openRun(wave);
   const of = <span className="hidden"> wave {wave.name}</span>;
   const body = { migration: name, wave: wave.name };
+  const isAway = useIsAway(wave.at);
+  const bodies: Record<string, object> = {
+    start: { migration: document, waves: [wave.name] },
+    switch: isAway ? body : { ...body, source_lost: false, unknown_groups: "refuse" },
+  };
   const isHeldItself = wave.held !== "" && wave.held !== migration.held;
   return (
     <>
@@ -16,7 +23,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
             <Action
               key={verb}
               verb={`migrations.${verb}`}
-              body={verb === "start" ? { migration: document, waves: [wave.name] } : body}
+              body={{ ...(bodies[verb] ?? body) }}
               title={`${words}: wave ${wave.name}`}
               main={isMain}
             >
@@ -41,4 +48,10 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
       )}
     </>
   );
+}
+
+/** Whether a cluster did not answer when it was asked last; only then a switch may be asked for without it. */
+function useIsAway(name: string): boolean {
+  const found = useQuery(clustersQuery).data?.clusters.find((cluster) => cluster.name === name);
+  return found !== undefined && found.problem !== null;
 }

@@ -5,6 +5,9 @@ import { HeldBadge, WaveBadge } from "../../migrations/WaveBadge";
 import { few, hasLink, runWords, standsWords, thereOf, waveAnchor, type Wave } from "../../migrations/waves";
 import { Facts } from "../../parts/Facts";
 import { Folded } from "../../parts/Folded";
+import { MoreRows } from "../../parts/MoreRows";
+import { sentence } from "../../parts/ProblemNotice";
+import { Shape } from "../../parts/Shape";
 import { linkPath } from "../link/path";
 import { RunTitle, RunView } from "./RunView";
 import { WaveActions } from "./WaveActions";
@@ -34,6 +37,23 @@ export function WaveSection({ wave, answer, nowMs, isOpen }: Props) {
         </div>
       </div>
       <p>{standsWords(wave, migration)}</p>
+      {wave.lost ? (
+        <div className="notice warn">
+          <div className="notice-title">
+            <Shape name="triangle" size={12} />
+            <span>It was switched without its source</span>
+          </div>
+          <MoreRows rows={wave.doubts} what="doubts">
+            {(doubts) => (
+              <ul>
+                {doubts.map((doubt) => (
+                  <li key={doubt}>{sentence(doubt)}</li>
+                ))}
+              </ul>
+            )}
+          </MoreRows>
+        </div>
+      ) : null}
       {wave.held ? <p className="old">Its switches wait: {wave.held}</p> : null}
       <Facts
         facts={[
