@@ -165,3 +165,34 @@ test("topics are deleted only once the wave's name was typed", async () => {
   await wave(page, "orders").getByText("Its applications are on old, and nothing of it is copied yet.").waitFor();
   sound(page);
 });
+
+test("a source that does not answer is left without it, and reconciled when it is back", async () => {
+  await stand.apply("migrations/set", { migration: stand.file });
+  await stand.apply("migrations/start", { migration: stand.file, waves: [stand.wave] });
+  await stand.say("away");
+  await page.goto(`${stand.url}/clusters`);
+  await page.getByRole("row", { name: /^old/ }).getByText(/cannot be reached|does not answer|no broker/i).first().waitFor();
+  await page.goto(stand.url + at());
+  await page.getByRole("button", { name: "Switch wave orders" }).click();
+  await dialog(page).getByLabel(/The source is gone: go on from what was copied/).check();
+  await dialog(page).getByLabel("Groups of which nothing is known without the source").selectOption("latest");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText(/all was copied that was seen/).waitFor();
+  await dialog(page).getByText(/how far it had read in 1 partition is not known/).waitFor();
+  await dialog(page).getByText("--source-lost --unknown-groups latest").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText(/The switch of wave orders is done\. 2 doubts:/).waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("there is no way back to old: source lost").waitFor();
+  await wave(page, "orders").getByText(/all was copied that was seen/).first().waitFor();
+  await looks("a wave without its source");
+  await stand.say("back");
+  await page.getByRole("button", { name: "Reconcile wave orders" }).click();
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("it answers").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("The reconcile of wave orders is done.").waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its applications are on new; move-orders-back keeps old up to date").waitFor();
+  sound(page);
+});
