@@ -142,6 +142,10 @@ class ServiceMigrationDesk:
         del leg
         return await self._routes.handed(run.id)
 
+    async def groups_led(self, leg: Leg) -> frozenset[str]:
+        """The groups of the SDK's clients of a wave's codes that are there now."""
+        return await self._routes.groups_led(leg)
+
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led; raises HoldLostError."""
         await self._routes.bind(leg, run.id)

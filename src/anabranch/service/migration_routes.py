@@ -22,7 +22,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.reasons import errors
-from anabranch.model.routing import WhenLost
+from anabranch.model.routing import ClientRole, WhenLost
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.leading import led
 from anabranch.operations.routes.desk import SwitchOrder
@@ -119,6 +119,11 @@ class MigrationRoutes:
                 # Of two that had a partition, one after the other, the later one has read further.
                 known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
         return found
+
+    async def groups_led(self, leg: Leg) -> frozenset[str]:
+        """The groups of the clients of a wave's codes that are there now."""
+        live = [one.query for one in await self.desk.registry.live()]
+        return frozenset(one.group for one in live if one.role is ClientRole.CONSUMER and one.code in leg.wave.codes)
 
     async def bind(self, leg: Leg, run_id: str) -> None:
         """Have those that are held stay so: to be asked right before the point of no return is written down.

@@ -121,6 +121,10 @@ class Stand:
         """Nobody uses the SDK here."""
         return {}
 
+    async def groups_led(self, *_: object) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
     async def hold(self, *_: object) -> None:
         """Nobody uses the SDK here."""
 

@@ -4562,6 +4562,7 @@ export interface components {
         };
         SeenStep: {
             doubts: string[];
+            fix: string;
             forbidden: boolean;
             kind: components["schemas"]["StepKind"];
             subject: string;

@@ -43,6 +43,9 @@ class MigrationDesk(Protocol):
     async def handed(self, leg: Leg, run: WaveRun) -> Mapping[str, Mapping[str, int]]:
         """Up to where those that paused have read: by group, and TOPIC-PARTITION on the cluster that is left."""
 
+    async def groups_led(self, leg: Leg) -> frozenset[str]:
+        """The groups of the SDK's clients of a wave's codes that are there now: those may hand over what they read."""
+
     async def bind(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused stay so until they are led: right before the point of no return is written down."""
 

@@ -20,6 +20,7 @@ from anabranch.operations.migrations import fencing
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
 from anabranch.operations.migrations.found import tail_told
+from anabranch.operations.migrations.lost_groups import UnknownGroupError
 from anabranch.operations.migrations.steps import ClusterSteps
 
 _LOOKS = {
@@ -42,7 +43,7 @@ _LOOKS = {
 class SeenStep:
     """A step as it would go now: ``waits`` for something, ``forbidden``, or neither; ``what`` says what was seen.
 
-    ``doubts`` are what would be lost, or not known, in sentences.
+    ``doubts`` are what would be lost, or not known, in sentences; ``fix`` is what to do about what forbids it.
     """
 
     kind: StepKind
@@ -52,6 +53,7 @@ class SeenStep:
     waits: bool = False
     forbidden: bool = False
     doubts: tuple[str, ...] = ()
+    fix: str = ""
 
 
 @dataclass(eq=False)
@@ -74,13 +76,25 @@ class DrySteps:
                 found = replace(found, what=await _fence(self.real.scene(run, step)))
         except NotYetError as error:
             found = replace(found, what=error.message, waits=True)
+        except UnknownGroupError as error:
+            found = await _unless_handed_over(found, self.real.scene(run, step), error)
         except AnabranchError as error:
-            found = replace(found, what=error.message, forbidden=True)
+            found = replace(found, what=error.message, forbidden=True, fix=error.hint)
         self.seen.append(found)
         return result
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
         """Nothing was done."""
+
+
+async def _unless_handed_over(found: SeenStep, scene: Scene, error: UnknownGroupError) -> SeenStep:
+    """What members of the SDK have read is known once they have paused: until then it is no reason against it."""
+    holds = any((step.kind, step.subject) == (StepKind.FENCE, FenceKind.ROUTES) for step in scene.run.steps)
+    led = await scene.desk.groups_led(scene.leg) if holds else frozenset[str]()
+    if unknown := tuple(name for name in error.groups if name not in led):
+        return replace(found, what=replace(error, groups=unknown).message, forbidden=True, fix=error.hint)
+    what = f"{error.message}; it is taken back unless members of the SDK hand it over as they pause"
+    return replace(found, what=what, doubts=(what,))
 
 
 def _told(kind: StepKind, result: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ class UnknownGroupError(RefusedError):
     def message(self) -> str:
         return (
             f"wave {self.wave}: how far {named(self.groups, 'group')} had read is not known without {self.source}: "
-            "members have not handed over all of it, and the target has no commits"
+            "members have not handed it over, and the target has no commits"
         )
 
     _hint = (

@@ -133,7 +133,7 @@ def _reasons(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[
     found = []
     for step in seen:
         if step.forbidden:
-            found.append(Reason.found(Severity.ERROR, step.what))
+            found.append(Reason.found(Severity.ERROR, step.what, step.fix))
         elif step.waits and (step.kind not in _EXPECTED or fences == (FenceKind.OBSERVE,)):
             found.append(Reason.found(Severity.WARNING, f"it would wait now: {step.what}"))
         found += [Reason.found(Severity.WARNING, doubt) for doubt in step.doubts]
