@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -11,17 +12,21 @@ from typing import cast
 import pytest
 
 from anabranch.groups.select import GroupSelection
+from anabranch.kafka.acls import create_acls, describe_acls
+from anabranch.kafka.security import open_cluster
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
-from anabranch.migration.spec import CopyRules, Limits, Migration, Wave
+from anabranch.migration.spec import CopyRules, FenceKind, Limits, Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveStateError, WaveVerb, standing, steps_for
 from anabranch.migration.steps import StepKind
+from anabranch.model.acls import Acl
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
-from anabranch.model.link import ModePolicy
+from anabranch.model.link import ModePolicy, UnknownLinkError
 from anabranch.operations.migrations import lost, waves
+from anabranch.operations.migrations.fencing import denials
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations, StoredRun
@@ -81,6 +86,7 @@ class LostStand(Stand):
         return self.carry_out(self.verb(verb, asked))
 
 
+WRITERS = ("User:shop", "User:till")
 LOST = WaveOptions(lost=UnknownGroups.REFUSE)
 AGAIN = WaveOptions(lost=UnknownGroups.EARLIEST)
 
@@ -88,7 +94,7 @@ AGAIN = WaveOptions(lost=UnknownGroups.EARLIEST)
 @pytest.fixture(scope="module")
 def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
     """Both, simulated unless everything is asked for."""
-    specs = [ClusterSpec(name, overrides=STEADY) for name in ("old", "new")]
+    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
     with ExitStack() as stack:
         if is_full(request.config):
             old, new = (stack.enter_context(one) for one in start_clusters(specs))
@@ -104,7 +110,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def stand(pair: Clusters, store: str, mode: ModePolicy = ModePolicy.AUTO) -> Iterator[LostStand]:
+def stand(
+    pair: Clusters,
+    store: str,
+    mode: ModePolicy = ModePolicy.AUTO,
+    fences: tuple[FenceKind, ...] = (FenceKind.OBSERVE,),
+) -> Iterator[LostStand]:
     """A wave of a topic of two partitions and a group, which is copied.
 
     No log ends with a marker: whether that was passed is known only while its lane runs.
@@ -117,7 +128,7 @@ def stand(pair: Clusters, store: str, mode: ModePolicy = ModePolicy.AUTO) -> Ite
     group = f"lost-shop-{next(_numbers)}"
     commit(old, group, {(topic, 0): (12, "noted")})
     name = f"lost{next(_numbers)}"
-    wave = Wave("orders", (topic,), (group,))
+    wave = Wave("orders", (topic,), (group,), principals=WRITERS, fences=fences)
     migration = Migration(name, "old", "new", (wave,), copy=CopyRules(mode=mode), limits=Limits(quiet_ms=200))
     database = open_database(store)
     with ExitStack() as stack:
@@ -270,6 +281,45 @@ def test_a_group_goes_on_at_what_was_moved_before_and_that_is_said(clusters: Clu
         assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): (12, "noted")}
         (doubt,) = run.result(StepKind.LOST_GROUPS, "refuse")["doubts"]
         assert doubt.startswith(f"group {group} goes on at what new has of it in 1 partition, as of 20")
+        assert made.ended(WaveVerb.COMPLETE).state is WaveRunState.DONE  # which asks nothing of the source either
+        with pytest.raises(UnknownLinkError):
+            engine.show(context_of(made.new, "admin"), link.id)
+
+
+def test_a_source_that_is_back_denies_writing_before_it_is_looked_at(store: str) -> None:
+    """Refused, only those rules go that were made for it; once the way back is made they stay."""
+    specs = [ClusterSpec(name, security="PLAIN", authorizer=True, overrides=STEADY) for name in ("old", "new")]
+    with ExitStack() as stack:
+        pair = cast(Clusters, tuple(stack.enter_context(Simulated(spec)) for spec in specs))
+        made = stack.enter_context(stand(pair, store, fences=(FenceKind.ACL,)))
+        (topic,) = made.wave.topics
+        fence = set(denials(made.wave, [topic], (), ""))
+        theirs, ours = sorted(fence, key=lambda rule: rule.principal)
+        changed_rules(made.old, create=[theirs])
+        lost_with_tail(made)
+        made.back()
+        refused = made.ended(WaveVerb.RECONCILE)
+        assert refused.state is WaveRunState.CANCELLED and "11 records" in refused.why
+        assert changed_rules(made.old) & fence == {theirs}
+        done = made.ended(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND))
+        assert (done.state, done.why) == (WaveRunState.DONE, "")
+        assert changed_rules(made.old) >= {theirs, ours}
+        commit(made.new, made.wave.groups[0], {(topic, 0): (newest_offset(made.new, topic), "read on")})
+        for verb in (WaveVerb.RECONCILE, WaveVerb.REVERSE):
+            done = made.ended(verb)
+            assert (done.state, done.why) == (WaveRunState.DONE, ""), verb
+        assert not changed_rules(made.old) & fence
+
+
+def changed_rules(cluster: SandboxCluster, create: Iterable[Acl] = ()) -> set[Acl]:
+    """The access rules of a cluster, once these are made."""
+
+    async def go() -> set[Acl]:
+        async with open_cluster(context_of(cluster, "admin")) as opened:
+            await create_acls(opened, create)
+            return set(await describe_acls(opened))
+
+    return asyncio.run(go())
 
 
 def test_engines_that_die_at_each_step_leave_what_the_next_one_ends(clusters: Clusters, store: str) -> None:

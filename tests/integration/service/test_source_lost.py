@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.test, pytest.mark.real]
 @pytest.fixture
 def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Two real clusters, of which the old one dies."""
-    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
+    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)])
     with old, new:
         yield old, new
 

@@ -126,7 +126,7 @@ def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
 def main() -> None:
     """Serve until standard input ends."""
     log_plainly()  # on standard error: what stands on standard output is for who started this
-    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
+    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)])  # the old one is restarted
     with tempfile.TemporaryDirectory() as name, old, new, ExitStack() as stack:
         directory, sides = Path(name), {"old": old, "new": new}
         create(old, TOPIC)

@@ -160,6 +160,24 @@ def test_ranges_are_equal_only_where_every_offset_is_a_copy() -> None:
     assert proven.equal(OLD, 12, 25) is None
 
 
+def test_without_the_source_what_lies_behind_the_map_is_where_it_ends() -> None:
+    """It is told, and a range is equal to what was copied of it; what lies before the end is as ever."""
+    cut = replace(route(), is_cut=True)
+    found = cut.move(position(90))
+    assert isinstance(found, TranslatedPosition)
+    assert (found.offset, found.note) == (
+        25,
+        "90 was read, and all was copied up to 40 only: it goes on where the copies end",
+    )
+    for offset in (10, 21, 40):
+        assert cut.move(position(offset)) == route().move(position(offset))
+    assert why(cut.move(position(5))) is ReasonKind.BEFORE_START
+    assert (cut.cut_at(OLD), cut.cut_at(NEW), route().cut_at(OLD)) == (40, None, None)
+    dense = replace(route(OffsetMap.of([MappedRange(0, 0, 40)])), is_cut=True)
+    assert dense.equal(OLD, 30, 90) is None and dense.equal(OLD, 50, 90) is None
+    assert why(cut.equal(OLD, 22, 90)) is ReasonKind.NOT_EQUAL
+
+
 def test_given_offsets_are_taken_where_the_log_has_them() -> None:
     """By the topic's new name; a marker is looked up by them, and outside of the log or without one is refused."""
     given_ = ExplicitRoute(
