@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
-from tests.flink.jobs import VERSIONS, Flink, Job, Version
+from qa.flink.jobs import VERSIONS, Flink, Job, Version
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "flink"
 ROOT = Path("/srv/flink")

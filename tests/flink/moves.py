@@ -15,8 +15,8 @@ from anabranch.model.reasons import Reason
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import SandboxCluster
 from anabranch.storage.opening import open_files
+from qa.flink.jobs import Flink, Job
 from tests.flink.copying import Copies, Given
-from tests.flink.jobs import Flink, Job
 
 METADATA = "_metadata"
 WINDOW_MS = 2000

@@ -101,6 +101,11 @@ class LimitsShape(FileShape):
     )
     most_lag: int = Field(default=10_000, ge=0, description="Records that a lane may lack as a switch begins.")
     quiet: str = Field(default="2s", description="For how long nobody has written when that is taken for proved.")
+    job_quiet: str | None = Field(
+        default=None,
+        description="A stream job that has not written its checkpoint for so long is taken for stopped; default a "
+        "minute, or three of the job's own intervals where that is longer.",
+    )
 
 
 class AccessShape(FileShape):
@@ -194,7 +199,8 @@ def _limits(shape: LimitsShape, where: str) -> Limits:
     except InvalidFieldError as error:
         raise InvalidFieldError(where, "limits.source_rate", error.problem, error.fix) from error
     pause = _interval(shape.longest_pause, where, "limits.longest_pause")
-    return Limits(rate, pause, shape.most_lag, _interval(shape.quiet, where, "limits.quiet"))
+    job_quiet = None if shape.job_quiet is None else _interval(shape.job_quiet, where, "limits.job_quiet")
+    return Limits(rate, pause, shape.most_lag, _interval(shape.quiet, where, "limits.quiet"), job_quiet)
 
 
 def _interval(text: str, where: str, field: str) -> int:
@@ -213,6 +219,7 @@ def migration_fields(migration: Migration) -> dict[str, Any]:
         "longest_pause": _told_ms(limits.longest_pause_ms, usual.longest_pause_ms),
         "most_lag": None if limits.most_lag == usual.most_lag else limits.most_lag,
         "quiet": _told_ms(limits.quiet_ms, usual.quiet_ms),
+        "job_quiet": _told_ms(limits.job_quiet_ms, usual.job_quiet_ms),
     }
     return {
         "version": 1,
@@ -240,7 +247,7 @@ def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _told_ms(value: int, usual: int) -> str | None:
+def _told_ms(value: int | None, usual: int | None) -> str | None:
     return None if value == usual else f"{value}ms"
 
 

@@ -106,13 +106,15 @@ class Limits:
     ``source_rate``: bytes a second that all its links together read, None for as fast as it goes.
     ``longest_pause_ms``: a switch that would hold an application up for longer is given up, before the point of no
     return.  ``most_lag``: a switch begins only with at most so many records still to copy in each lane.  ``quiet_ms``:
-    for so long nobody may have written before that is taken for proved.
+    for so long nobody may have written before that is taken for proved.  ``job_quiet_ms``: a stream job that has not
+    written its checkpoint for so long is taken for stopped; None for a minute, or three of the job's own intervals.
     """
 
     source_rate: int | None = None
     longest_pause_ms: int = 30_000
     most_lag: int = 10_000
     quiet_ms: int = 2_000
+    job_quiet_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

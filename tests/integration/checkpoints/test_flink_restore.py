@@ -17,10 +17,10 @@ from anabranch.checkpoints.plan import PendingTransactions, RewriteSpec
 from anabranch.model.reasons import ReasonKind
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.brokers import STEADY
+from qa.flink.jobs import VERSIONS, Flink, Job
 from tests.chance import is_full
 from tests.flink import copying, moves
 from tests.flink.copying import Copies
-from tests.flink.jobs import VERSIONS, Flink, Job
 from tests.flink.moves import ALL, Output
 from tests.integration.console import Run, console
 

@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.kafka.security import open_cluster
 from anabranch.migration.run import WaveRun, WaveRunState, begun, finished
-from anabranch.migration.spec import CopyRules, JobKind, Limits, Migration, StreamJob, Wave
+from anabranch.migration.spec import CopyRules, FenceKind, JobKind, Limits, Migration, StreamJob, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, switch_steps
 from anabranch.model.link import ModePolicy
 from anabranch.operations.checkpoints import rewrite, undo
@@ -157,6 +157,10 @@ class Doing:
         self.run = finished(begun(replace(self.run, at=at, state=WaveRunState.GOING)), 0, result)
         return result
 
+    def look(self) -> None:
+        """What a switch looks at before it holds anybody up."""
+        self._with(lambda steps: checkpoints.look_at_jobs(steps.scene(self.run, self.run.steps[0])))
+
     def put_back(self, job: str) -> None:
         """What was staged of a job."""
         self._with(lambda steps: steps.put_back(self.run, MigrationStep(STAGE, job, "")))
@@ -258,9 +262,15 @@ def test_a_job_that_runs_and_records_that_are_not_copied_are_waited_for(started:
     place = copy("rocksdb", tmp_path / "sums")
     doing = Doing(with_jobs(started, StreamJob("sums", JobKind.SPARK, str(place))))
     os.utime(place / "commits" / "4")
-    with pytest.raises(NotYetError, match=r"job sums: .*: it was written \d s ago.*may still run"):
-        doing.do(STAGE, "sums")
+    for wait in (doing.look, lambda: doing.do(STAGE, "sums")):
+        with pytest.raises(NotYetError, match=r"job sums: .*: it was written \d s ago.*may still run"):
+            wait()
+    hooks = (FenceKind.HOOK,)
+    made = doing.made.migration
+    Doing(replace(doing.made, migration=replace(made, waves=(replace(doing.made.wave, fences=hooks),)))).look()
+    Doing(replace(doing.made, migration=replace(made, limits=replace(made.limits, job_quiet_ms=1)))).look()
     settle(place)
+    doing.look()
     link = started.leg().link
     asyncio.run(started.stop_link("new", link))
     produce(started.old, "flights", numbered(10, first=900))

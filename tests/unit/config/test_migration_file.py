@@ -73,6 +73,7 @@ limits = st.builds(
     st.integers(100, 3_600_000),
     st.integers(0, 10**9),
     st.integers(100, 3_600_000),
+    st.none() | st.integers(100, 3_600_000),
 )
 migrations = st.builds(
     Migration,
@@ -129,6 +130,7 @@ BASE: dict[str, Any] = {"name": "m", "source": "old", "target": "new", "waves": 
         ({"limits": {"source_rate": "fast"}}, "limits.source_rate", "'fast' is not a rate"),
         ({"access": {"principals": ["User:shop"]}}, "access.principals", "valid dictionary"),
         ({"limits": {"quiet": "soon"}}, "limits.quiet", "'soon' is not a length of time"),
+        ({"limits": {"job_quiet": "10ms"}}, "limits.job_quiet", "10ms is not from 100ms to 1h"),
         ({"limits": {"longest_pause": "2h"}}, "limits.longest_pause", "2h is not from 100ms to 1h"),
         ({"copy": {"start": "yesterday"}}, "copy.", "yesterday"),
         ({"copy": {"naming": {"kind": "template", "template": "x"}}}, "copy.template", "{topic}"),

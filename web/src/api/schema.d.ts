@@ -3149,6 +3149,12 @@ export interface components {
          */
         LimitsShape: {
             /**
+             * Job Quiet
+             * @description A stream job that has not written its checkpoint for so long is taken for stopped; default a minute, or three of the job's own intervals where that is longer.
+             * @default null
+             */
+            job_quiet: string | null;
+            /**
              * Longest Pause
              * @description A switch that would hold applications up for longer is given up.
              * @default 30s

@@ -20,10 +20,13 @@ _APART_S = 2.0
 _LIMIT = 1 << 30
 
 
-def running(checkpoint: Checkpoint, now_ms: int) -> Reason | None:
-    """A reason to think that the job runs: it has written within a minute, or three of its own intervals."""
+def running(checkpoint: Checkpoint, now_ms: int, quiet_ms: int | None = None) -> Reason | None:
+    """A reason to think that the job runs: it has written within a minute, or three of its own intervals.
+
+    Where ``quiet_ms`` is given it has written within so many milliseconds.
+    """
     interval = checkpoint.interval_ms()
-    quiet = max(QUIET_MS, _INTERVALS * (interval or 0))
+    quiet = max(QUIET_MS, _INTERVALS * (interval or 0)) if quiet_ms is None else quiet_ms
     age = now_ms - checkpoint.newest_write_ms()
     if age >= quiet:
         return None

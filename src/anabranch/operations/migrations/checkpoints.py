@@ -19,6 +19,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.migration.jobs import JobMove, job_move
 from anabranch.migration.lost import DOUBTS
+from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
@@ -65,9 +66,16 @@ class JobGoneOnError(RefusedError):
 
 
 async def look_at_jobs(scene: Scene) -> None:
-    """Raise JobRefusedError for a job that could not be moved, before anybody is held up."""
+    """Raise JobRefusedError for a job that could not be moved, NotYetError for one that may still run.
+
+    Nobody is held up yet, so here is the place to wait for a job that was just stopped.  A hook may be what stops the
+    jobs: with one as a fence they are waited for behind it.
+    """
     for job in scene.wave.jobs:
-        await in_thread(partial(look, scene.leg, job_move(scene.leg, job), scene.run.id))
+        move = job_move(scene.leg, job)
+        seen = await in_thread(partial(look, scene.leg, move, scene.run.id))
+        if FenceKind.HOOK not in scene.wave.fences:
+            _refuse_running(scene, move, seen)
 
 
 async def stage_checkpoint(scene: Scene) -> Result:
@@ -89,9 +97,7 @@ async def stage_lost_checkpoint(scene: Scene) -> Result:
 async def _staged(scene: Scene, *, is_cut: bool) -> Result:
     move, owner = _move(scene), scene.run.id
     seen = await in_thread(partial(look, scene.leg, move, owner))
-    quiet = running(seen.checkpoint, now_ms())
-    if quiet is not None:
-        raise NotYetError(f"job {move.job.name}: {seen.files.root}: {quiet.what}")
+    _refuse_running(scene, move, seen)
     if not is_cut:
         await refuse_past_end(scene.here, scene.leg, move, seen.checkpoint.positions())
     prepared = await _prepared(scene, move, seen, is_cut=is_cut)
@@ -150,6 +156,13 @@ def _kept(scene: Scene) -> Mapping[str, Any]:
     """What staging has written down, with the source or without."""
     with_source = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
     return with_source or scene.run.result(StepKind.LOST_CHECKPOINTS, scene.subject)
+
+
+def _refuse_running(scene: Scene, move: JobMove, seen: SeenJob) -> None:
+    """Raise NotYetError where a job's checkpoint was written too short a time ago."""
+    quiet = running(seen.checkpoint, now_ms(), scene.leg.migration.limits.job_quiet_ms)
+    if quiet is not None:
+        raise NotYetError(f"job {move.job.name}: {seen.files.root}: {quiet.what}")
 
 
 def _move(scene: Scene) -> JobMove:

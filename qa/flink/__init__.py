@@ -1,0 +1,1 @@
+"""Real Flink, driven by lines of JSON: for the tests and the demo."""
