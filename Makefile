@@ -22,7 +22,7 @@ TIERS    = $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) $(if $(filter 1,$(UI)),$(PAGES)) ## two clusters, real data, a killed worker, and the proof, in two minutes; UI=1 leaves the service up
+demo: $(READY) $(if $(filter 1,$(UI)),$(PAGES)) ## move running applications to another cluster, back and there again, and prove it, in under 4 minutes; UI=1: with the pages
 	@UI=$(UI) $(BIN)/python -m examples.demo
 
 test: $(READY) $(PAGES) ## what CI runs: real clusters, fixed seeds, short faults; 20 minutes on two cores

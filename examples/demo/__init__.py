@@ -1,1 +1,1 @@
-"""The demo: two clusters, real data, a worker killed on the way, and the proof.  Run it with ``make demo``."""
+"""The demo: applications are moved between two clusters while they run, and the proof.  Run it with ``make demo``."""

@@ -1,4 +1,4 @@
-"""Run the demo: exit code 0 only if both clusters hold exactly the same and the worker was killed indeed."""
+"""Run the demo: exit code 0 only if nothing was lost, repeated, reordered or altered."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import FrameType
 
 from anabranch.errors import AnabranchError
 from examples.demo.screen import Screen
+from examples.demo.stage import Stage
 from examples.demo.story import Story
 
 
@@ -24,13 +25,13 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     screen = Screen()
     try:
-        with tempfile.TemporaryDirectory(prefix="anabranch-demo-") as scratch, Story(screen, Path(scratch)) as story:
-            return 0 if story.tell() else 1
+        with tempfile.TemporaryDirectory(prefix="anabranch-demo-") as scratch, Stage(Path(scratch)) as stage:
+            return 0 if Story(screen, stage).tell() else 1
     except AnabranchError as error:
         print(f"error: {error.message}", f"hint: {error.hint}", sep="\n", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted; clusters, producers and the link are stopped", file=sys.stderr)
+        print("interrupted; the clusters, the service, applications and jobs are ended", file=sys.stderr)
         return 130
 
 

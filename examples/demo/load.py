@@ -1,49 +1,46 @@
-"""The data of the demo: topics on ``old``, the flights of 2013 as history, and producers that go on."""
+"""The topics of the demo on ``old``: the flights of 2013 as history, and logs that retention has shortened."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.replay import replay
 from anabranch.sandbox.replay_plan import ReplayPlan
-from anabranch.sandbox.replay_process import ReplayProcess, start_replay
+from examples.demo import desk, shop
+from qa.brokers import create_topics
 
-PARTITIONS = {"flights": 4, "weather": 2, "planes": 1}
-RATES = {"flights": 1500.0, "weather": 300.0, "planes": 100.0}
-_SECONDS = 180.0
-
-
-def make_topics(config: Mapping[str, Any]) -> None:
-    """Make the topics and return when the broker shows them whole; raises ``KafkaException``, ``TimeoutError``."""
-    admin = AdminClient(dict(config))
-    kept = {"retention.ms": "-1", "message.timestamp.before.max.ms": str(2**63 - 1)}
-    wanted = [NewTopic(topic, partitions, 1, config=kept) for topic, partitions in PARTITIONS.items()]
-    for made in admin.create_topics(wanted).values():
-        made.result(_SECONDS)
-    deadline = time.monotonic() + _SECONDS
-    while time.monotonic() < deadline:
-        shown = admin.list_topics(timeout=_SECONDS).topics
-        if all(topic in shown and len(shown[topic].partitions) == n for topic, n in PARTITIONS.items()):
-            return
-        time.sleep(0.05)
-    raise TimeoutError(f"the topics were not shown within {_SECONDS:.0f} s")
+HISTORY = "flights"
+PARTITIONS: Mapping[str, int] = {HISTORY: 2, shop.TOPIC: 4, desk.TOPIC: 2}
+_RECORDS = 100_000
+_GONE = 1_000
+_SECONDS = 120.0
 
 
-def load_history(old: SandboxCluster) -> dict[str, int]:
-    """The whole data set once, as fast as it goes; returns the records of each topic."""
-    make_topics(old.client_config())
-    return replay(old.internal_bootstrap, ReplayPlan(topics=tuple(PARTITIONS))).records
+def fill(old: SandboxCluster) -> int:
+    """Make the topics, and feed the history; returns its records.
 
-
-def start_producers(old: SandboxCluster, scratch: Path) -> list[ReplayProcess]:
-    """One process a topic, which begins anew at the end of the data."""
-    return [
-        start_replay(old, ReplayPlan(topics=(topic,), rate=rate, loop=True), scratch / f"{topic}.log")
-        for topic, rate in RATES.items()
-    ]
+    Orders and payments of last year are gone, so their logs begin where those on another cluster will not: no offset
+    there is the same.
+    """
+    made = replay(old.internal_bootstrap, ReplayPlan((HISTORY,), PARTITIONS[HISTORY], limit=_RECORDS)).records[HISTORY]
+    living = {name: count for name, count in PARTITIONS.items() if name != HISTORY}
+    create_topics(old, [NewTopic(name, count, 1) for name, count in living.items()])
+    config: dict[str, Any] = {**old.client_config(), "enable.idempotence": True}
+    producer = Producer(config)
+    places = [(name, part) for name, count in living.items() for part in range(count)]
+    for name, part in places:
+        for number in range(_GONE + 100 * part):
+            producer.produce(name, b"of last year", partition=part)
+            if number % 500 == 0:
+                producer.poll(0)
+    producer.flush(_SECONDS)
+    gone = [TopicPartition(name, part, _GONE + 100 * part) for name, part in places]
+    admin = AdminClient(old.client_config())
+    for done in admin.delete_records(gone).values():
+        done.result(_SECONDS)
+    return made

@@ -1,112 +1,127 @@
-"""The proof: both logs read record by record by another client, and the persisted runs held against what was read."""
+"""The proof: every record of both clusters read by another client, and what each application has written and read."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.kafka.security import open_cluster
-from anabranch.model.cluster import ClusterContext
-from anabranch.model.lane import LaneKey, LaneProgress
-from anabranch.model.reports import LinkStatus
-from anabranch.offsets.offset_map import MappedRange, OffsetMap
-from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import Runs
-from qa.brokers import log_ends
-from qa.logcompare import ComparedRecord, compare, read_log
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from examples.demo.ledger import Reading
+from qa.logcompare import entry_of
+
+_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class LaneProof:
-    """One lane: what both logs hold, the map that its persisted runs make, and the runs that the logs themselves
-    show.
-    """
+class Log:
+    """A topic on one cluster: its records, a digest of all of them in their order, and how their reader met them."""
 
-    progress: LaneProgress
-    source: Sequence[ComparedRecord]
-    target: Sequence[ComparedRecord]
-    persisted: OffsetMap
-    differences: int
-    samples: tuple[str, ...]
-
-    @property
-    def seen(self) -> OffsetMap:
-        """The runs as the two logs show them: the n-th record of the one is the n-th of the other."""
-        ranges: list[MappedRange] = []
-        for ours, theirs in zip(self.source, self.target, strict=False):
-            last = ranges[-1] if ranges else None
-            if last is not None and (last.source_end, last.target_end) == (ours.offset, theirs.offset):
-                ranges[-1] = MappedRange(last.source, last.target, last.length + 1)
-            else:
-                ranges.append(MappedRange(ours.offset, theirs.offset, 1))
-        return OffsetMap.of(ranges)
-
-    @property
-    def equal(self) -> bool:
-        """Whether nothing differs and every persisted run is true."""
-        return self.differences == 0 and list(self.persisted) == list(self.seen)
+    records: int
+    digest: str
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True)
 class TopicProof:
-    """One topic: records and digests of both sides."""
+    """One topic on both clusters."""
 
     topic: str
-    partitions: int
-    records: tuple[int, int]
-    digests: tuple[str, str]
+    old: Log
+    new: Log
 
     @property
     def equal(self) -> bool:
-        """Whether both sides hold the same."""
-        return self.records[0] == self.records[1] and self.digests[0] == self.digests[1]
+        """Whether both hold the same."""
+        return (self.old.records, self.old.digest) == (self.new.records, self.new.digest)
 
 
-def prove(
-    status: LinkStatus, source: Mapping[str, Any], target: Mapping[str, Any], target_context: ClusterContext
-) -> list[LaneProof]:
-    """Read every lane's two logs with librdkafka and its runs from ``__anabranch_runs``."""
-    persisted = asyncio.run(_persisted(target_context))
-    proofs = []
-    for lane in status.lanes:
-        ours = read_log(source, lane.source.topic, lane.source.partition, committed=True)
-        theirs = read_log(target, lane.target.topic, lane.target.partition)
-        found = compare(ours, theirs)
-        ranges = persisted.get(lane.lane, OffsetMap.of(()))
-        proofs.append(LaneProof(lane, ours, theirs, ranges, found.total, found.samples))
-    return proofs
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one application, or a part of one, has done: how many records, and every problem."""
+
+    who: str
+    what: str
+    records: int
+    problems: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.records > 0 and not self.problems
 
 
-def ends(config: Mapping[str, Any], partitions: Mapping[str, int]) -> dict[tuple[str, int], int]:
-    """The high watermark of every partition, as librdkafka tells it."""
-    return log_ends(config, [(topic, number) for topic, numbers in partitions.items() for number in range(numbers)])
+def read_topic(config: Mapping[str, Any], topic: str, partitions: int) -> Log:
+    """Read all of it; a digest covers key, value, headers and timestamp of each record."""
+    reading, digests = Reading(), []
+    for number in range(partitions):
+        digest, at = hashlib.blake2b(digest_size=8), reading.records
+        for message in _messages(config, topic, number):
+            digest.update(entry_of(message).digest)
+            reading.note(message.key(), message.value())
+        digests.append(f"{reading.records - at}:{digest.hexdigest()}")
+    whole = hashlib.blake2b("".join(digests).encode(), digest_size=8).hexdigest()
+    return Log(reading.records, whole, reading)
 
 
-def topics(proofs: Sequence[LaneProof]) -> list[TopicProof]:
-    """The lanes of each topic together; a digest covers key, value, headers and timestamps in their order."""
-    found = []
-    for name in sorted({proof.progress.source.topic for proof in proofs}):
-        lanes = [proof for proof in proofs if proof.progress.source.topic == name]
-        sides = [lane.source for lane in lanes], [lane.target for lane in lanes]
-        records = tuple(sum(map(len, side)) for side in sides)
-        found.append(TopicProof(name, len(lanes), (records[0], records[1]), (_digest(sides[0]), _digest(sides[1]))))
-    return found
+def _messages(config: Mapping[str, Any], topic: str, partition: int) -> list[Any]:
+    """The records of a partition up to its end of now; raises KafkaException, TimeoutError."""
+    settings = {"group.id": "proof", "enable.auto.commit": False, "auto.offset.reset": "error", "check.crcs": True}
+    consumer = Consumer({**config, **settings, "enable.partition.eof": True})
+    found: list[Any] = []
+    try:
+        low, _ = consumer.get_watermark_offsets(TopicPartition(topic, partition), _SECONDS)
+        consumer.assign([TopicPartition(topic, partition, low)])
+        while messages := consumer.consume(10_000, _SECONDS if not found else 5.0):
+            for message in messages:
+                if message.error() is None:
+                    found.append(message)
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    return found
+                else:
+                    raise KafkaException(message.error())
+    finally:
+        consumer.close()
+    raise TimeoutError(f"{topic}-{partition} has not come to its end")
 
 
-def _digest(logs: Sequence[Sequence[ComparedRecord]]) -> str:
-    whole = hashlib.blake2b(digest_size=8)
-    for log in logs:
-        whole.update(len(log).to_bytes(8, "big"))
-        for entry in log:
-            whole.update(entry.digest)
-    return whole.hexdigest()
+def of_ledger(who: str, wrote: str, read: str, told: Mapping[str, Any], log: Reading) -> list[Part]:
+    """An application that writes and reads: against its own word, and against the log that both clusters hold."""
+    written: Mapping[str, int] = told["written"]
+    refused = list(told["refused"])
+    if dict(written) != log.next:
+        refused.append(f"the log holds {log.next}, and {dict(written)} was acknowledged")
+    return [
+        Part(who, wrote, sum(written.values()), (*refused, *log.samples)),
+        of_reading(who, read, told["records_read"], told["read"], told["samples"], written),
+    ]
 
 
-async def _persisted(context: ClusterContext) -> dict[LaneKey, OffsetMap]:
-    async with open_cluster(context) as cluster:
-        ranges = Runs(cluster)
-        await ranges.sync()
-    return {lane: OffsetMapIndex.of_segments(segments).map for lane, segments in ranges.segments.items()}
+def of_reading(
+    who: str, what: str, records: int, next_: Mapping[str, int], samples: Sequence[str], written: Mapping[str, int]
+) -> Part:
+    """Somebody who read: all that was acknowledged, each once and in its order."""
+    problems = list(samples)
+    if dict(next_) != dict(written):
+        problems.append(f"read up to {dict(next_)} of {dict(written)}")
+    if records != sum(written.values()):
+        problems.append(f"{records:,} records read of {sum(written.values()):,}")
+    return Part(who, what, records, tuple(problems))
+
+
+def of_totals(totals: Mapping[str, Sequence[int]], written: Mapping[str, int]) -> Part:
+    """The state of the Spark query: of each key the count, the sum and the last of the numbers 0, 1, 2, ..."""
+    exact = {key: [count, count * (count - 1) // 2, count - 1] for key, count in written.items()}
+    problems = [
+        f"{key}: {totals.get(key)} in place of {wanted}"
+        for key, wanted in exact.items()
+        if list(totals.get(key, ())) != wanted
+    ]
+    return Part(
+        "Spark query totals",
+        "counted and summed up in its state",
+        sum(one[0] for one in totals.values()),
+        tuple(problems),
+    )

@@ -1,7 +1,8 @@
-"""``make demo UI=1``: the service stays up beside the demo's clusters, with the link running and records arriving."""
+"""The service of the demo, as a process of its own with a store of its own; ``make demo UI=1`` leaves it up."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -15,14 +16,14 @@ from typing import Any
 import psutil
 import yaml
 
+from anabranch.model.accounts import Role
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
-from anabranch.service.processes import is_alive
 from anabranch.service.serving import FIRST_ADMIN
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
-from anabranch.store.runs import StartedRuns
+from examples.demo.shop import CODE
 
 PORT = 8420
 _START_S = 120.0
@@ -34,13 +35,15 @@ def is_wanted() -> bool:
     return os.environ.get("UI") == "1"
 
 
-def token(scratch: Path) -> str:
-    """The token of an admin, for a day, in a store of the demo's own."""
+def tokens(scratch: Path) -> tuple[str, str]:
+    """The tokens of an admin and of an application, for a day."""
     database = open_database(str(_store(scratch)))
     try:
         accounts, now = Accounts(database), now_ms()
         accounts.first(FIRST_ADMIN, now)
-        return accounts.issue(FIRST_ADMIN, "demo", now, now + DAY_MS)[0]
+        accounts.add(CODE, Role.CLIENT, now)
+        admin, client = (accounts.issue(name, "demo", now, now + DAY_MS)[0] for name in (FIRST_ADMIN, CODE))
+        return admin, client
     finally:
         database.close()
 
@@ -58,12 +61,15 @@ def free_port() -> int:
     return PORT
 
 
-def serve(scratch: Path, contexts: Mapping[str, Any], port: int) -> SupervisedProcess:
-    """Start the service; it ends with the demo."""
-    file = scratch / "contexts.yaml"
+def serve(scratch: Path, contexts: Mapping[str, Any], hooks: Mapping[str, list[str]], port: int) -> SupervisedProcess:
+    """Start the service, which may rewrite checkpoints below ``scratch`` and run ``hooks``; it ends with the demo."""
+    file, settings = scratch / "contexts.yaml", scratch / "serve.yaml"
     file.write_text(yaml.safe_dump({"version": 1, "target": "new", "contexts": dict(contexts)}), encoding="utf-8")
-    command = [sys.executable, "-m", "anabranch", "--contexts", str(file), "serve", "--store", str(_store(scratch))]
-    command += ["--port", str(port), "--master", "local[2,8]"]
+    fields = {"version": 1, "store": str(_store(scratch)), "port": port, "master": "local[2,8]"}
+    settings.write_text(
+        yaml.safe_dump({**fields, "checkpoints": [str(scratch)], "hooks": dict(hooks)}), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "anabranch", "--contexts", str(file), "serve", "--file", str(settings)]
     environment = {**os.environ, "XDG_STATE_HOME": str(scratch / "state")}
     return SupervisedProcess.spawn("the service", command, scratch / "serve.log", environment)
 
@@ -85,23 +91,38 @@ def await_answer(served: SupervisedProcess, port: int) -> None:
     raise served.failure(f"did not answer within {_START_S:.0f} s")
 
 
+def ask(port: int, token: str, path: str) -> Any:
+    """What the service answers; raises OSError."""
+    wanted = urllib.request.Request(
+        f"http://127.0.0.1:{port}/api/v1{path}", headers={"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(wanted, timeout=30) as answer:
+        return json.loads(answer.read())
+
+
 def end(served: SupervisedProcess, scratch: Path) -> None:
-    """End the service and the jobs that somebody started by its pages: links that it runs would outlive it."""
+    """End the service, and what it has started: links, comparisons and hooks, which would outlive it.
+
+    They are known by the paths in their command lines: one that was just started is in no store yet.
+    """
     served.kill()
-    database = open_database(str(_store(scratch)))
-    try:
-        runs = [one for one in StartedRuns(database).alive(socket.gethostname()) if is_alive(one.pid, one.created)]
-    finally:
-        database.close()
-    jobs: list[psutil.Process] = []
-    for run in runs:
+    jobs = [one for one in psutil.process_iter() if _is_of(one, scratch)]
+    for job in jobs:
         with suppress(psutil.NoSuchProcess):
-            jobs.append(psutil.Process(run.pid))
-            jobs[-1].terminate()
+            job.terminate()
     for job in psutil.wait_procs(jobs, _END_S)[1]:
-        for process in [*job.children(recursive=True), job]:
-            with suppress(psutil.NoSuchProcess):
+        with suppress(psutil.NoSuchProcess):
+            for process in [*job.children(recursive=True), job]:
                 process.kill()
+
+
+def _is_of(process: psutil.Process, scratch: Path) -> bool:
+    try:
+        words = process.cmdline()
+    except psutil.Error:
+        return False
+    is_job = any(word.startswith("anabranch.spark.jobs.") for word in words) or words[:2] == ["sh", "-c"]
+    return is_job and any(word.startswith(f"{scratch}/") for word in words)
 
 
 def _store(scratch: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The demo, as a stranger runs it in a pipe; and with the service left up, until Ctrl-C."""
+"""The demo, as a stranger runs it in a pipe; with the service left up, until Ctrl-C; and ended half way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,8 +23,19 @@ from qa.timeouts import LONG_TIMEOUT_S
 pytestmark = [pytest.mark.full, pytest.mark.timeout(2400)]
 
 ROOT = Path(__file__).resolve().parents[2]
-VERDICT = "Equal: nothing lost, repeated, reordered or altered."
-LANES = 7
+VERDICT = "Proved: nothing lost, repeated, reordered or altered."
+_TURN = ("set", "switch", "set", "reverse", "set", "switch")
+VERBS = ["plan", "start", "verify", *_TURN, "complete"]
+APPLICATIONS = 6
+"""What two producers, two groups, a Spark query and a Flink job have done."""
+AGAIN = {
+    "source": "new",
+    "target": "old",
+    "id": "again",
+    "filter": {"include": ["flights"]},
+    "naming": {"kind": "prefix"},
+}
+"""A link that somebody makes by the pages of a demo that is over."""
 
 
 @pytest.fixture
@@ -57,8 +67,10 @@ def processes_of(directory: Path) -> list[str]:
     return found
 
 
-def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(environment: dict[str, str], tmp_path: Path) -> None:
-    """It ends with exit code 0 and the verdict, in at most sixty lines that fit a page, and leaves nothing behind."""
+def test_the_demo_moves_all_there_and_back_and_there_again_and_proves_it(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """It ends with exit code 0 and the verdict, each verb of the story is typed, and nothing is left behind."""
     done = subprocess.run(
         [sys.executable, "-m", "examples.demo"],
         cwd=ROOT,
@@ -72,8 +84,14 @@ def test_the_demo_kills_a_worker_and_proves_both_clusters_equal(environment: dic
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert lines[-1].startswith(VERDICT)
-    assert any("SIGKILL to worker" in line for line in lines)
-    assert len([line for line in lines if line.strip()]) <= 60
+    assert re.findall(r"\$ anabranch migrate (\w+)", done.stdout) == VERBS
+    for topic in ("flights", "orders", "payments"):
+        assert re.search(rf"(?m)^ +{topic} .* equal *$", done.stdout), topic
+    assert len(re.findall(r"(?m) each once, in order *$", done.stdout)) == APPLICATIONS
+    pauses = re.findall(r"(?m)^ +(switch|reverse) to (old|new)((?: +[\d,]+ ms){3}) *$", done.stdout)
+    assert [one[:2] for one in pauses] == [("switch", "new"), ("reverse", "old"), ("switch", "new")]
+    assert re.search(r"SIGKILL to worker \d+, which held [1-8] of 8 lanes", done.stdout)
+    assert len([line for line in lines if line.strip()]) <= 100
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in done.stdout
     assert_nothing_is_left(tmp_path)
@@ -166,30 +184,24 @@ def ask(url: str, token: str = "", body: object = None) -> tuple[int, str, bytes
 def test_with_ui_the_service_stays_up_beside_the_demo_until_it_is_interrupted(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """At the printed address are the pages and the demo's link, which goes on; by Ctrl-C all of it ends, also jobs that
-    somebody has started there meanwhile."""
+    """At the printed address are the pages and the migration; by Ctrl-C all of it ends, also jobs that somebody has
+    started there meanwhile."""
     with demo(environment) as shown:
         url = shown.printed(r"(?m)^ +(http://127\.0\.0\.1:\d+)$", 3 * LONG_TIMEOUT_S)
         assert VERDICT in shown.text
+        assert f"{url}/migrations/move" in shown.text
         # What is printed can be opened at once.
         assert ask(f"{url}/healthz")[0] == 200
         token = shown.printed(r"sign in with the token (\S+)")
-        status, kind, page = ask(url)
+        status, kind, page = ask(f"{url}/migrations/move")
         assert (status, kind) == (200, "text/html")
         script = re.search(rb'src="(/assets/[^"]+[.]js)"', page)
         assert script is not None and ask(url + script[1].decode())[:2] == (200, "text/javascript")
+        found = json.loads(ask(f"{url}/api/v1/migrations/move", token)[2])
+        assert [wave["state"] for wave in found["migration"]["waves"]] == ["completed"]
 
-        def link() -> dict[str, Any]:
-            links = json.loads(ask(f"{url}/api/v1/links", token)[2])["links"]
-            return next((dict(one) for one in links if one["id"] == "old-new"), {})
-
-        until(lambda: bool(link()), shown)
-        before = link()["totals"]["records"]
-        until(lambda: link()["running"] and link()["totals"]["records"] > before, shown)  # producers and link go on
-        assert link()["totals"]["lanes"] == LANES
-
-        def apply(verb: str) -> str:
-            plan = json.loads(ask(f"{url}/api/v1/{verb}/plan", token, {"target": "new", "link": "old-new"})[2])
+        def apply(verb: str, body: object) -> str:
+            plan = json.loads(ask(f"{url}/api/v1/{verb}/plan", token, body)[2])
             return str(
                 json.loads(ask(f"{url}/api/v1/plans/{plan['id']}/apply", token, {"hash": plan["hash"]})[2])["id"]
             )
@@ -199,15 +211,27 @@ def test_with_ui_the_service_stays_up_beside_the_demo_until_it_is_interrupted(
             assert work["state"] in {"running", "done"}, work
             return bool(work["state"] == "done")
 
-        # The demo outlives the run that it has begun itself; what is begun by the pages ends with it.
-        for verb in ("links/stop", "links/run"):
-            operation = apply(verb)
+        # What is begun by the pages ends with the demo.
+        for verb, body in (
+            ("links/create", {"link": AGAIN}),
+            ("links/run", {"target": "old", "link": "again"}),
+        ):
+            operation = apply(verb, body)
             until(lambda begun=operation: done(begun), shown)  # type: ignore[misc]
-        apply("verify/start")
-        for job in ("spark.jobs.link", "spark.jobs.verify"):
-            until(lambda name=job: any(name in one for one in processes_of(tmp_path)), shown)  # type: ignore[misc]
+        until(lambda: any("spark.jobs.link" in one for one in processes_of(tmp_path)), shown)
         assert shown.alive
         shown.interrupt()
         assert "Traceback" not in shown.text and "error:" not in shown.text, shown.text
-        assert "the service, the link, the producers and the clusters are ended" in shown.text
+        assert "the service and the clusters are ended" in shown.text
+    assert_nothing_is_left(tmp_path)
+
+
+def test_a_demo_that_is_interrupted_half_way_leaves_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+    """Ctrl-C while a link copies: it says so, and all processes end."""
+    with demo(environment) as shown:
+        shown.printed(r"\$ anabranch migrate (start)", 3 * LONG_TIMEOUT_S)
+        until(lambda: any("spark.jobs.link" in one for one in processes_of(tmp_path)), shown)
+        shown.interrupt()
+        assert "Traceback" not in shown.text, shown.text
+        assert "interrupted; the clusters, the service, applications and jobs are ended" in shown.text
     assert_nothing_is_left(tmp_path)
