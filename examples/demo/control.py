@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STOPPED = "stopped"
+CHECKPOINT = "checkpoint"
+"""The directory of a Spark query's checkpoint, below that of its control."""
 _LOOK_S = 0.05
 
 

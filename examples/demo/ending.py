@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from anabranch.cli.words import count
-from examples.demo import desk, load, migration, proof, serving, shop
+from examples.demo import desk, load, migration, proof, shop
 from examples.demo.screen import Screen
 from examples.demo.stage import Stage
 from examples.demo.typed import Terminal
@@ -26,8 +26,8 @@ def prove(screen: Screen, stage: Stage, terminal: Terminal) -> bool:
     with screen.waiting("the way back catches up"):
         terminal.type("link", "wait", migration.link(3), "--target", "old", "--caught-up")
     screen.quote(terminal.type("migrate", "complete", migration.NAME, "--execute")[-1:])
-    found = [one["run"] for one in serving.ask(stage.port, stage.token, f"/migrations/{migration.NAME}")["runs"]]
-    moved = [run for run in reversed(found) if run["what"] in ("switch", "reverse")]
+    runs = [one["run"] for one in reversed(stage.runs())]
+    moved = [run for run in runs if run["what"] in ("switch", "reverse")]
     screen.step("the proof: every record of both clusters, read by another client (librdkafka)")
     with screen.waiting("both clusters are read"):
         topics = read_both(stage)
@@ -94,16 +94,17 @@ def tell_topics(screen: Screen, topics: list[proof.TopicProof]) -> None:
 def tell_parts(screen: Screen, rows: list[proof.Part]) -> None:
     """Each application, and what is wrong."""
     screen.table(
-        "APPLICATION", "RECORDS", "", "",
+        "APPLICATION", "WHAT", "RECORDS", "",
         rows=[
             (
                 one.who,
-                count(one.records),
                 one.what,
+                count(one.records),
                 _GOOD.format("each once, in order") if one.holds else _BAD.format("WRONG"),
             )
             for one in rows
         ],
+        left=2,
     )  # fmt: skip
     for one in rows:
         for problem in one.problems:

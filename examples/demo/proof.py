@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,8 +75,9 @@ def _messages(config: Mapping[str, Any], topic: str, partition: int) -> list[Any
     try:
         low, _ = consumer.get_watermark_offsets(TopicPartition(topic, partition), _SECONDS)
         consumer.assign([TopicPartition(topic, partition, low)])
-        while messages := consumer.consume(10_000, _SECONDS if not found else 5.0):
-            for message in messages:
+        deadline = time.monotonic() + _SECONDS
+        while time.monotonic() < deadline:
+            for message in consumer.consume(10_000, 0.1):
                 if message.error() is None:
                     found.append(message)
                 elif message.error().code() == KafkaError._PARTITION_EOF:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -51,6 +52,12 @@ class Screen:
             text = line.rstrip()
             width = _PIPE_WIDTH - _INDENT
             self.say(text if len(text) <= width else f"{text[: width - 1]}…", "dim")
+
+    def paragraphs(self, texts: Iterable[str]) -> None:
+        """Longer texts, wrapped at the page's width."""
+        for text in texts:
+            for line in textwrap.wrap(text, _PIPE_WIDTH - _INDENT, subsequent_indent="  "):
+                self.say(line, "dim")
 
     def table(self, *headers: str, rows: list[tuple[str, ...]], left: int = 1) -> None:
         """A table of the present step; the first ``left`` columns are texts, the others numbers."""

@@ -20,10 +20,10 @@ from anabranch.sandbox.process import SupervisedProcess
 from examples.demo import ledger, serving
 from examples.demo.control import STOPPED, Control
 from examples.demo.counts import Counts
-from examples.demo.migration import START_HOOK, STOP_HOOK
+from examples.demo.migration import NAME, START_HOOK, STOP_HOOK
 from qa.brokers import await_coordinators
 
-_SECONDS = 180.0
+_SECONDS = 600.0
 _END_S = 120.0
 _LOOK_S = 0.1
 
@@ -34,7 +34,7 @@ class DemoStuckError(ClusterError):
 
     what: str
 
-    _message = "not within three minutes: {what}"
+    _message = "not within ten minutes: {what}"
     _hint = "run `make demo` again on a machine with less to do"
 
 
@@ -117,6 +117,11 @@ class Stage:
         """What an application has told of itself."""
         where = {"shop": self.scratch, "desk": self.desk.directory, "totals": self.totals.directory}[name]
         return ledger.told(where / f"{name}.json")
+
+    def runs(self) -> list[Mapping[str, Any]]:
+        """What the service has done for the migration's wave, the newest first."""
+        found: list[Mapping[str, Any]] = serving.ask(self.port, self.token, f"/migrations/{NAME}")["runs"]
+        return found
 
     def until(self, what: str, true: Callable[[], bool]) -> None:
         """Wait; raises DemoStuckError, and SandboxProcessError where an application has ended."""

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from anabranch.cli.words import count
-from examples.demo import desk, load, migration, serving, shop
-from examples.demo.control import STOPPED
+from examples.demo import desk, load, migration, serving, shop, timeline
+from examples.demo.control import CHECKPOINT, STOPPED
 from examples.demo.ending import prove
 from examples.demo.screen import Screen
 from examples.demo.stage import Stage, context
@@ -80,7 +80,7 @@ class Story:
     def _start(self) -> None:
         stage, screen = self._stage, self._screen
         screen.step("plan, start, verify: applications do not notice")
-        migration.write(stage.scratch, stage.totals.directory / "checkpoint", None)
+        migration.write(stage.scratch, stage.totals.directory / CHECKPOINT, None)
         screen.quote(self._terminal.type("migrate", "plan", "-f", migration.FILE, "--watch", "1s"))
         running = self._terminal.begin("migrate", "start", "-f", migration.FILE, "--execute")
         try:
@@ -104,11 +104,16 @@ class Story:
         stage.lead("the Spark query", stage.totals, STOPPED)
         savepoint = stage.counts.stop(here)
         screen.say("the Spark query is stopped, the Flink job stopped with a savepoint, which the file names now")
-        migration.write(stage.scratch, stage.totals.directory / "checkpoint", savepoint)
+        migration.write(stage.scratch, stage.totals.directory / CHECKPOINT, savepoint)
+        before = timeline.positions(stage.totals.directory / CHECKPOINT)
         self._terminal.type("migrate", "set", "-f", migration.FILE, "--execute")
         with screen.waiting("applications pause, and go on"):
             lines = self._terminal.type("migrate", verb, migration.NAME, "--execute")
-        screen.quote(lines[-1:] if leg else steps(lines))
+        screen.quote(lines[-1:])
+        if not leg:
+            screen.paragraphs(timeline.lines(stage.runs()[0]))
+        after = timeline.positions(stage.totals.directory / CHECKPOINT)
+        screen.say(f"the Spark checkpoint: {timeline.moved(before, after, here, there)}; its state is as it was")
         stage.totals.want(there)
         stage.counts.start(there)
         with screen.waiting(f"all go on on {there}"):
@@ -145,9 +150,3 @@ class Story:
                 time.sleep(_LOOK_S)
             raise stage.service.failure("ended")
         screen.say("the service and the clusters are ended")
-
-
-def steps(lines: list[str]) -> list[str]:
-    """Of what a switch has said the steps, and how it ended; not what the dry run met, nor findings."""
-    listed = [line for line in lines if line.lstrip()[:1].isdigit() and ". " in line[:6]]
-    return [*listed, lines[-1]]

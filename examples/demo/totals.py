@@ -20,9 +20,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from anabranch.sandbox.jars import runtime_jars
-from examples.demo.control import STOPPED, Control
+from examples.demo.control import CHECKPOINT, STOPPED, Control
 
-CHECKPOINT, TOPIC = "checkpoint", "orders"
+TOPIC = "orders"
 CONNECTOR = "spark-kafka-4.1.3"
 _LOOK_S = 0.05
 _SETTINGS = {

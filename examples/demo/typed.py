@@ -13,7 +13,7 @@ from anabranch.errors import ClusterError
 from anabranch.sandbox.process import SupervisedProcess
 from examples.demo.screen import Screen
 
-_SECONDS = 300.0
+_SECONDS = 900.0
 
 
 @dataclass(eq=False)
