@@ -40,7 +40,7 @@ def fill(old: SandboxCluster) -> int:
                 producer.poll(0)
     producer.flush(_SECONDS)
     gone = [TopicPartition(name, part, _GONE + 100 * part) for name, part in places]
-    admin = AdminClient(old.client_config())
+    admin = AdminClient({**old.client_config(), "log_level": 0})
     for done in admin.delete_records(gone).values():
         done.result(_SECONDS)
     return made
