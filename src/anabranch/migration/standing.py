@@ -28,7 +28,6 @@ from anabranch.migration.steps import (
     parts,
     start_steps,
     switch_steps,
-    translated_by,
     verify_steps,
 )
 
@@ -182,9 +181,6 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
             raise refuse(f"its applications are on {leg.here}", f"switch it: `{command.format('switch')}`")
         case WaveVerb.SWITCH if asked.lost is not None:
             part = part if stands.switched else Part.ALL  # nothing is gained by two parts without a source
-            if translated_by(leg, part) != leg:
-                why = f"how far its consumers have read is in the map of {leg.next.link}, which {leg.here} stores"
-                raise refuse(why, "begin its groups where you choose: `anabranch groups create`")
             return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost))
         case WaveVerb.SWITCH | WaveVerb.REVERSE:
             return WavePart(leg, part, switch_steps(leg, part))

@@ -213,7 +213,8 @@ class MigrationRoutes:
             planned = await plan_table(self.desk, table, reason, policy)
             _check_topics(leg, named_clients(planned.impact))
             base = planned.base
-        links = {(leg.here, leg.there): translated_by(leg, part).link}  # of several each knows only what it has copied
+        by = leg if is_lost else translated_by(leg, part)
+        links = {(leg.here, leg.there): by.link}  # of several each knows only what it has copied itself
         lost = (leg.here,) if is_lost else ()
         order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated, lost)
         try:

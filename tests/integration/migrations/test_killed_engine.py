@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from anabranch.migration.legs import Leg
+from anabranch.migration.options import WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, WaveOrder
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, steps_for
@@ -145,14 +146,26 @@ def assert_done(made: KillStand, run: WaveRun, trip: Trip) -> None:
             assert_purged(made, purged=bool(trip.request))
 
 
+WITHOUT_SOURCE = {
+    StepKind.PROVE_LOST,
+    StepKind.LOST_TAIL,
+    StepKind.LOST_GROUPS,
+    StepKind.LOST_CHECKPOINTS,
+    StepKind.PROVE_FOUND,
+    StepKind.FIND_TAIL,
+    StepKind.RESUME_LINK,
+}
+"""Steps of a switch without its source, and of what is done when that is back."""
+
+
 def test_each_kind_of_step_is_in_an_itinerary(tmp_path: Path) -> None:
-    """So that none is left out of those that an engine is killed in."""
+    """So that none is left out of those that an engine is killed in; engines die in others in test_source_lost.py."""
     found: set[StepKind] = set()
     for order, trips in ITINERARIES.values():
         migration = migration_of("move", tmp_path, order)
         for trip in trips:
             found |= set() if trip.quietly else kinds(migration, trip)
-    assert found == set(StepKind)
+    assert found == set(StepKind) - WITHOUT_SOURCE
 
 
 def kinds(migration: Migration, trip: Trip) -> set[StepKind]:
@@ -171,7 +184,7 @@ def kinds(migration: Migration, trip: Trip) -> set[StepKind]:
     for switched in ((), parts(wave)[:1]) if trip.verb in (WaveVerb.SWITCH, WaveVerb.REVERSE) else ((),):
         switched_ = () if switched == (Part.ALL,) else switched
         stands = WaveStanding(Leg(migration, wave, number), state, switched_)
-        found |= {step.kind for step in steps_for(stands, trip.verb, purge=bool(trip.request)).steps}
+        found |= {step.kind for step in steps_for(stands, trip.verb, WaveOptions(purge=bool(trip.request))).steps}
     return found
 
 

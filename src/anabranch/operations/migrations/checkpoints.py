@@ -18,7 +18,8 @@ from anabranch.checkpoints.plan import RewriteSpec, Uncommitted
 from anabranch.errors import RefusedError
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.migration.jobs import JobMove, job_move
-from anabranch.migration.lost import DOUBTS
+from anabranch.migration.legs import Leg
+from anabranch.migration.lost import DOUBTS, goes_without
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
@@ -127,7 +128,7 @@ async def publish_checkpoint(scene: Scene) -> Result:
     """
     staged = _kept(scene)
     at, to = str(staged["at"]), str(staged["to"])
-    route = f"link {translated_by(scene.leg, scene.run.part).link}"
+    route = f"link {_by(scene).link}"
     files, owner = open_files(at), scene.run.id
     try:
         if not to:
@@ -165,6 +166,11 @@ def _refuse_running(scene: Scene, move: JobMove, seen: SeenJob) -> None:
         raise NotYetError(f"job {move.job.name}: {seen.files.root}: {quiet.what}")
 
 
+def _by(scene: Scene) -> Leg:
+    """The leg whose link translates; without the source only that of the target can be asked."""
+    return scene.leg if goes_without(scene.run) else translated_by(scene.leg, scene.run.part)
+
+
 def _move(scene: Scene) -> JobMove:
     job = next(job for job in scene.wave.jobs if job.name == scene.subject)
     return job_move(scene.leg, job)
@@ -173,7 +179,7 @@ def _move(scene: Scene) -> JobMove:
 async def _prepared(scene: Scene, move: JobMove, seen: SeenJob, *, is_cut: bool) -> PreparedRewrite:
     leg = scene.leg
     clusters = OpenClusters({leg.here: scene.here, leg.there: scene.there})
-    by, there = translated_by(leg, scene.run.part), clusters.context(leg.there)
+    by, there = _by(scene), clusters.context(leg.there)
     link = LinkAt(by.link, there) if by == leg else LinkAt(by.link, there, clusters.context(leg.here))
     way = TranslationSource(ByLinks((link,)))
     spec = RewriteSpec(uncommitted=Uncommitted.TRANSLATE if is_cut else Uncommitted.REFUSE)
@@ -207,7 +213,7 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: 
     told = "; ".join(reason.what for reason in refusals)
     if waits and {reason.why for reason in refusals} == {ReasonKind.NOT_COPIED}:
         raise NotYetError(f"job {move.job.name}: {refusals[0].what}")
-    by = translated_by(scene.leg, scene.run.part)
+    by = _by(scene)
     shows = f"see every reason: anabranch checkpoint plan {move.at} --link {by.link} --target {scene.leg.there}"
     if by != scene.leg:  # whose map no command reads backwards
         shows = f"see where it stands: anabranch checkpoint inspect {move.at}"
@@ -217,7 +223,7 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: 
 
 
 def _command(scene: Scene, at: str, to: str) -> str:
-    by = translated_by(scene.leg, scene.run.part)
+    by = _by(scene)
     words = ["anabranch checkpoint rewrite", at, "--link", by.link, "--target", scene.leg.there]
     if by != scene.leg:
         back = f"anabranch offsets translate {by.link} --target {scene.leg.here} --reverse --out offsets.yaml POSITIONS"
