@@ -287,5 +287,5 @@ def test_a_plan_tells_what_is_carried_over_and_what_forbids_it(run: Run, tmp_pat
     assert "carry over access rules and quotas of wave shop from old to new" in out
     write(path, migration_fields(replace(MIGRATION, target="as-alice")))
     code, out, err = run("plan", "-f", str(path), "--watch", "0s")
-    assert code == 3
+    assert code == 3, (out, err)
     assert "error: access rules cannot be carried over: cluster as-alice: User:alice may not Describe on cluster" in out

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from anabranch.config.migration_file import migration_fields
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration import check
 from anabranch.migration.estimate import Estimate, estimate
 from anabranch.migration.inventory import Inventory
@@ -176,10 +177,7 @@ async def _wave(
     found: tuple[Reason, ...] = ()
     try:
         probed = await create.plan(source, target, spec)
-        topics, found = probed.topics, probed.findings
-        await check_empty(target, leg)
-    except HoldsRecordsError as error:
-        found = (*found, Reason.found(Severity.ERROR, error.message, error.hint))
+        topics, found = probed.topics, (*probed.findings, *await _held(target, leg))
     except (LinkExistsError, LinkBeingDeletedError) as error:
         found = (Reason.found(Severity.ERROR, error.message, error.hint),)
     return WavePlan(
@@ -192,6 +190,18 @@ async def _wave(
         expected,
         (*reasons, *found, *await job_reasons(leg)),
     )
+
+
+async def _held(target: Cluster, leg: Leg) -> tuple[Reason, ...]:
+    """That the target holds records of a wave's topics already, or that it cannot be looked at."""
+    try:
+        await check_empty(target, leg)
+    except HoldsRecordsError as error:
+        return (Reason.found(Severity.ERROR, error.message, error.hint),)
+    except PermissionDeniedError as error:
+        what = f"whether {target.name} holds records of wave {leg.wave.name} is not known: {error.message}"
+        return (Reason.found(Severity.ERROR, what, error.hint),)
+    return ()
 
 
 def _hash(migration: Migration, here: Inventory, there: Inventory, waves: Iterable[WavePlan]) -> str:
