@@ -11,15 +11,15 @@ from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.standing import WaveVerb
 from anabranch.migration.steps import StepKind
 
-ABSENT, DENIED = "absent", "denied"
+ABSENT, DENIED, MADE = "absent", "denied", "made"
 Results = dict[str, Mapping[str, Any]]
 
 
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
-    A purge is told which topics were made, and a switch to where applications were before what was denied there by
-    somebody else when they left.
+    A purge is told which topics were made, and a switch to where applications were before which rules of the fence were
+    made there when they left, and which were somebody else's.
     """
     done = [run for run in runs if run.state is WaveRunState.DONE]
     if purge:
@@ -41,7 +41,7 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
 
 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
-    """What was denied before the fence was, where a leg leads to."""
+    """What the fence has denied where a leg leads to, and what was denied before it."""
     found: Results = {}
     for run in done:
         if run.what == WaveVerb.CANCEL.value:
@@ -49,5 +49,7 @@ def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
         fenced = any(step.kind is StepKind.FENCE for step in run.steps)
         if fenced and run.leg == leg.number - 1:
             denied = run.result(StepKind.PREFLIGHT, leg.wave.name).get(DENIED, ())
-            found = {key_of(StepKind.LIFT_FENCE, leg.wave.name): {DENIED: list(denied)}}
+            made = run.result(StepKind.FENCE, FenceKind.ACL.value)
+            told = {DENIED: list(denied), **({MADE: list(made[MADE])} if MADE in made else {})}
+            found = {key_of(StepKind.LIFT_FENCE, leg.wave.name): told}
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.migration.inherited import ABSENT, DENIED, inherited
+from anabranch.migration.inherited import ABSENT, DENIED, MADE, inherited
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.unit
 WAVE = Wave("orders", ("orders",), ("shop",), fences=(FenceKind.ACL,), order=WaveOrder.CONSUMERS_FIRST)
 LEG = Leg(Migration("move", "old", "new", (WAVE,)), WAVE)
 LOOK, PREFLIGHT = key_of(StepKind.LOOK, "orders"), key_of(StepKind.PREFLIGHT, "orders")
+FENCE = key_of(StepKind.FENCE, FenceKind.ACL.value)
 LIFT = key_of(StepKind.LIFT_FENCE, "orders")
 BOB, EVE = ["orders", "User:bob"], ["orders", "User:eve"]
 
@@ -45,6 +46,13 @@ def test_a_switch_back_is_told_what_was_denied_before_the_fence() -> None:
     assert inherited(LEG.at(2), WaveVerb.SWITCH, both, purge=False) == {LIFT: {DENIED: []}}
     taken_back = [replace(one, state=WaveRunState.CANCELLED) for one in first]
     assert inherited(LEG.at(1), WaveVerb.REVERSE, taken_back, purge=False) == {}
+
+
+def test_a_switch_back_is_told_what_the_fence_has_denied() -> None:
+    """What the step wrote down, in whichever words the wave names its fence now."""
+    run = switched(0, Part.PRODUCERS, BOB)
+    run = replace(run, results={**run.results, FENCE: {MADE: [EVE]}})
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, [run], purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
 
 
 def test_a_purge_is_told_of_all_topics_that_were_made_since_the_last() -> None:

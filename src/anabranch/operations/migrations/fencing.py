@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
-from anabranch.migration.inherited import DENIED
-from anabranch.migration.spec import Wave
+from anabranch.migration.inherited import DENIED, MADE
+from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.steps import StepKind
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.operations.migrations.desk import Result, Scene
@@ -70,7 +70,7 @@ async def already_denied(scene: Scene) -> Result:
     """Which rules of the fence are there before the switch; they are somebody else's."""
     rules = await describe_acls(scene.here)
     there = set(rules)
-    return {DENIED: [[rule.resource_name, rule.principal] for rule in _denials(scene, rules) if rule in there]}
+    return {DENIED: _told(rule for rule in _denials(scene, rules) if rule in there)}
 
 
 async def planned(scene: Scene) -> tuple[Acl, ...]:
@@ -83,28 +83,46 @@ async def planned(scene: Scene) -> tuple[Acl, ...]:
 
 async def deny(scene: Scene) -> Result:
     """Deny writing; raises NobodyToDenyError, NoAuthorizerError, AclsRefusedError."""
-    await create_acls(scene.here, await planned(scene))
-    return None
+    wanted, kept = await planned(scene), _before(scene)
+    await create_acls(scene.here, wanted)
+    return {MADE: _told(rule for rule in wanted if rule not in kept)}
 
 
 async def lift(scene: Scene) -> None:
-    """Take the rules of the fence away again, but for those that were there before."""
-    found = _denials(scene, await describe_acls(scene.here))
-    kept = _before(scene, StepKind.PREFLIGHT) | _before(scene, StepKind.PROVE_FOUND)
-    await delete_acls(scene.here, [rule for rule in found if rule not in kept])
+    """Take the rules of the fence away again, but for those that were there before.
+
+    They are looked for, too: the step may have made some, and not have come to write that down.
+    """
+    found = set(_denials(scene, await describe_acls(scene.here)))
+    made = _noted(scene, StepKind.FENCE, MADE, FenceKind.ACL)
+    await delete_acls(scene.here, (found | made) - _before(scene))
 
 
 async def open_there(scene: Scene) -> None:
     """Take the fence away on the cluster that is moved to, which an earlier switch left behind there.
 
-    What was denied there before that one stays; the run began with what it had written down of that.
+    The run began with what that one had written down.  What else is denied there is somebody else's, and stays.
     """
-    rules = await describe_acls(scene.there)
-    topics, own = scene.leg.topics.values(), scene.there.transport.principal
-    kept = _before(scene, StepKind.LIFT_FENCE)
-    await delete_acls(scene.there, set(denials(scene.wave, topics, rules, own)).intersection(rules) - kept)
+    rules = set(await describe_acls(scene.there))
+    if MADE in scene.run.result(StepKind.LIFT_FENCE, scene.wave.name):
+        made = _noted(scene, StepKind.LIFT_FENCE, MADE)
+    else:  # of a version that did not write it down
+        topics, own = scene.leg.topics.values(), scene.there.transport.principal
+        made = set(denials(scene.wave, topics, rules, own)) - _noted(scene, StepKind.LIFT_FENCE, DENIED)
+    await delete_acls(scene.there, made & rules)
 
 
-def _before(scene: Scene, kind: StepKind) -> set[Acl]:
-    """The rules of a fence that were there before it, by what is written down under a step."""
-    return {_denial(topic, principal) for topic, principal in scene.run.result(kind, scene.wave.name).get(DENIED, [])}
+def _before(scene: Scene) -> set[Acl]:
+    """What somebody else had denied before the fence was."""
+    looks = StepKind.PREFLIGHT, StepKind.PROVE_FOUND
+    return {rule for kind in looks for rule in _noted(scene, kind, DENIED)}
+
+
+def _told(rules: Iterable[Acl]) -> list[list[str]]:
+    return [[rule.resource_name, rule.principal] for rule in rules]
+
+
+def _noted(scene: Scene, kind: StepKind, name: str, subject: str = "") -> set[Acl]:
+    """Rules of a fence that are written down under a step."""
+    found = scene.run.result(kind, subject or scene.wave.name).get(name, [])
+    return {_denial(topic, principal) for topic, principal in found}
