@@ -32,8 +32,8 @@ from anabranch.service.stored import Stored
 from anabranch.service.verbs import VERBS
 from anabranch.service.verbs.migration_shapes import TakenBackError
 from anabranch.store.database import open_database
-from tests.integration.migrations.kill_points import Killer, KillPlan, WatchedJournals, WatchedSteps
-from tests.integration.migrations.link_process import write_to
+from tests.integration.kills.link_process import write_to
+from tests.integration.kills.points import Killer, KillPlan, WatchedJournals, WatchedSteps
 
 GIVE_UP = "give-up"
 _LOOK_S = 0.02

@@ -45,9 +45,9 @@ from qa.blocking import on
 from qa.brokers import await_markers
 from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import context_of
+from tests.integration.kills.stand import Helper, KillStand, partitions_of
 from tests.integration.links.groups import commit
 from tests.integration.links.topics import TRANSACTIONS, create
-from tests.integration.migrations.kill_stand import Helper, KillStand, partitions_of
 from tests.unit.operations.checkpoints.world import copy, settle
 
 PAID = (b"paid 1", b"paid 2", b"paid 3")

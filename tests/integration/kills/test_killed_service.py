@@ -21,9 +21,9 @@ from qa.brokers import STEADY
 from qa.route_service import RouteProcess
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
+from tests.integration.kills.reading import log_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.topics import create, numbered, produce, transaction
-from tests.integration.migrations.kill_reading import log_of
 
 pytestmark = pytest.mark.full
 

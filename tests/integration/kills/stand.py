@@ -26,15 +26,15 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations, StoredRun
 from qa.timeouts import TIMEOUT_S
+from tests.integration.kills import engine, link_process
+from tests.integration.kills.engine import EngineOrder
+from tests.integration.kills.points import KillPlan
 from tests.integration.links.topics import numbered, produce
-from tests.integration.migrations import killed_engine, link_process
-from tests.integration.migrations.kill_points import KillPlan
-from tests.integration.migrations.killed_engine import EngineOrder
 
 PARTITIONS = {"flights": 3, "paid": 1}
 """Of each topic, by the last part of its name."""
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([killed_engine.__name__, link_process.__name__])
+_FORKS.set_forkserver_preload([engine.__name__, link_process.__name__])
 
 
 class Helper:
@@ -139,7 +139,7 @@ class KillStand:
             {one: ("/bin/sh", "-c", f"echo $ANABRANCH_TO >> {self.directory}/{one}") for one in ("fence", "release")},
             self.environment,
         )
-        process = _FORKS.Process(target=killed_engine.main, args=(order,), daemon=True)
+        process = _FORKS.Process(target=engine.main, args=(order,), daemon=True)
         process.start()
         process.join(TIMEOUT_S)
         if process.exitcode is None:

@@ -24,9 +24,8 @@ from qa import links as engine
 from qa.blocking import on
 from qa.service import until
 from tests.integration.kafka.security import context_of
-from tests.integration.links.groups import committed
-from tests.integration.migrations.kill_reading import control_records, log_of, topics_of
-from tests.integration.migrations.kill_scene import (
+from tests.integration.kills.reading import control_records, log_of, topics_of
+from tests.integration.kills.scene import (
     HERE,
     PAID,
     RATE,
@@ -38,7 +37,8 @@ from tests.integration.migrations.kill_scene import (
     rules_of,
     table_in,
 )
-from tests.integration.migrations.kill_stand import KillStand, partitions_of
+from tests.integration.kills.stand import KillStand, partitions_of
+from tests.integration.links.groups import committed
 from tests.unit.operations.checkpoints.world import settle
 
 Place = tuple[str, int]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from anabranch.migration.journal import run_of
 from anabranch.migration.run import WaveRun, WaveRunState
-from tests.integration.migrations.kill_stand import KillStand
+from tests.integration.kills.stand import KillStand
 
 
 def assert_journals(stand: KillStand) -> None:
