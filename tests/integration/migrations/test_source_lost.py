@@ -14,10 +14,11 @@ import pytest
 from anabranch.groups.select import GroupSelection
 from anabranch.kafka.acls import create_acls, describe_acls
 from anabranch.kafka.security import open_cluster
+from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
-from anabranch.migration.run import WaveRun, WaveRunState, key_of
+from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import CopyRules, FenceKind, Limits, Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveStateError, WaveVerb, standing, steps_for
 from anabranch.migration.steps import StepKind
@@ -70,12 +71,10 @@ class LostStand(Stand):
 
     def verb(self, verb: WaveVerb, asked: WaveOptions = PLAIN) -> str:
         """Begin a verb's run where the wave stands; returns its id."""
-        key, results = key_of(StepKind.LOST_TAIL, self.wave.name), {}
-        for one in self.store.runs_of(self.migration.name):
-            if key in one.journal["results"] and one.state == WaveRunState.DONE:
-                results[key] = {"lanes": one.journal["results"][key]["lanes"]}
+        runs = [run_of(one.journal) for one in self.store.runs_of(self.migration.name)]
+        results = inherited(self.stands.leg, verb, runs, purge=False)
         run = f"run-{next(_numbers)}"
-        made = waves.planned_run(self.stands, verb, run, now_ms(), results if verb is WaveVerb.RECONCILE else {}, asked)
+        made = waves.planned_run(self.stands, verb, run, now_ms(), results, asked)
         fields = run_fields(made)
         kept = made.id, made.migration, made.wave, True, made.state.value, 1, made.began_ms, "mei", "", fields
         self.store.begin(StoredRun(*kept))
@@ -308,7 +307,7 @@ def test_a_source_that_is_back_denies_writing_before_it_is_looked_at(store: str)
         for verb in (WaveVerb.RECONCILE, WaveVerb.REVERSE):
             done = made.ended(verb)
             assert (done.state, done.why) == (WaveRunState.DONE, ""), verb
-        assert not changed_rules(made.old) & fence
+        assert changed_rules(made.old) & fence == {theirs}
 
 
 def changed_rules(cluster: SandboxCluster, create: Iterable[Acl] = ()) -> set[Acl]:

@@ -10,6 +10,8 @@ import pytest
 
 from anabranch.migration.inherited import ABSENT, DENIED, MADE, inherited
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
+from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.migration.standing import WaveVerb
@@ -53,6 +55,20 @@ def test_a_switch_back_is_told_what_the_fence_has_denied() -> None:
     run = switched(0, Part.PRODUCERS, BOB)
     run = replace(run, results={**run.results, FENCE: {MADE: [EVE]}})
     assert inherited(LEG.at(1), WaveVerb.REVERSE, [run], purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
+
+
+def test_a_switch_back_after_a_loss_is_told_what_was_denied_before_the_first_reconcile() -> None:
+    """The second one has found the fence of the first; what clients of routes did was no fence of access rules."""
+    both = replace(WAVE, fences=(FenceKind.ROUTES, FenceKind.ACL), codes=("orders",))
+    leg = Leg(Migration("move", "old", "new", (both,)), both)
+    key, found = key_of(StepKind.LOST_TAIL, "orders"), key_of(StepKind.PROVE_FOUND, "orders")
+    told = {key: {"lanes": [["orders-0", 5, 5, 9, 1]], "doubts": ["offsets 5 to 8 of orders-0 are possibly lost"]}}
+    lost = ran(WaveVerb.SWITCH, lost_switch_steps(leg, Part.ALL, UnknownGroups.LATEST), told)
+    runs = [lost]
+    for tail, denied in ((TailChoice.APPEND, [BOB]), (TailChoice.REFUSE, [BOB, EVE])):
+        assert inherited(leg.at(1), WaveVerb.RECONCILE, runs, purge=False) == {key: {"lanes": told[key]["lanes"]}}
+        runs.append(ran(WaveVerb.RECONCILE, reconcile_steps(leg, tail), {found: {DENIED: denied}}))
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False) == {LIFT: {DENIED: [BOB]}}
 
 
 def test_a_purge_is_told_of_all_topics_that_were_made_since_the_last() -> None:

@@ -17,10 +17,9 @@ from anabranch.migration.lost import doubts_of
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.pause import pause_of
 from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
-from anabranch.migration.run import PassedError, WaveRun, WaveRunState, key_of
+from anabranch.migration.run import PassedError, WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
-from anabranch.migration.steps import StepKind
 from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -190,23 +189,11 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     known = await _known(reach, request.migration)
     stands = known.stands(request.wave)
     runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
-    if verb is WaveVerb.RECONCILE:
-        results = _lost_by(stands, runs)
-    else:
-        results = inherited(stands.leg, verb, runs, purge=asked.purge)
+    results = inherited(stands.leg, verb, runs, purge=asked.purge)
     purges = asked.purge and (bool(results) or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = _clusters(reach, stands.leg.migration)
     return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
-
-
-def _lost_by(stands: WaveStanding, runs: list[WaveRun]) -> dict[str, Mapping[str, Any]]:
-    """Where copies ended as the wave's source was lost, as a result of the run that reconciles both."""
-    key = key_of(StepKind.LOST_TAIL, stands.wave.name)
-    for run in reversed(runs):
-        if run.state is WaveRunState.DONE and key in run.results and run.what == WaveVerb.SWITCH.value:
-            return {key: {"lanes": run.results[key]["lanes"]}}
-    return {}
 
 
 def _beside(known: _Known, stands: WaveStanding, verb: WaveVerb) -> list[Reason]:
