@@ -168,10 +168,8 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
         before = standing(migration(wave), wave, runs)
         assert (before.lost is None) is (lost is None) and (before.lost is None or before.lost.state is lost)
         is_back = before.leg.leads_back
-        # Consumers that go after their producers read what the way back brings, whose map the source stores.
-        needs_source = options.lost is not None and order is WaveOrder.PRODUCERS_FIRST and bool(before.switched)
         fits = {
-            WaveVerb.SWITCH: not is_back and not needs_source,
+            WaveVerb.SWITCH: not is_back,
             WaveVerb.REVERSE: is_back and lost is None,
             WaveVerb.RECONCILE: lost is not None,
         }[verb]
@@ -189,8 +187,10 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
             lost = kept.get(options.tail)
             assert after.leg == before.leg
         elif options.lost is not None:
-            assert goes_without(run) and loses_source(run) and after.state is WaveState.SWITCHED
-            lost = LostState.GONE
+            # Consumers that go after their producers lose nothing: all was copied before these went.
+            assert goes_without(run) and after.state is WaveState.SWITCHED
+            lost = LostState.GONE if loses_source(run) else lost
+            assert loses_source(run) is (run.part is not Part.CONSUMERS)
 
 
 def refusal(verb: WaveVerb, runs: list[WaveRun]) -> WaveStateError:
