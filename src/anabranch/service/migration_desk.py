@@ -32,7 +32,7 @@ from anabranch.operations.verify import start as verify_start
 from anabranch.service.launching import Launching
 from anabranch.service.migration_routes import MigrationRoutes
 from anabranch.service.route_desk import ServiceDesk
-from anabranch.state.codecs.verified import NeverVerifiedError, VerifyStatus
+from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyStatus
 from anabranch.store.runs import RunKind
 from anabranch.verify.report import ComparisonVerdict
 
@@ -114,7 +114,7 @@ class ServiceMigrationDesk:
         found: VerifyStatus | None = None
         with suppress(NeverVerifiedError):
             found = await verify_show.show(cluster, link)
-        if found is not None and found.running:
+        if found is not None and (found.running or await self._lives(found, target, link)):
             done, of = found.run.done, found.run.offsets
             raise NotYetError(f"link {link}: {done:,} of {of:,} offsets are compared, {found.run.differing:,} differ")
         if found is not None and found.run.started_at_ms >= since_ms:
@@ -130,6 +130,11 @@ class ServiceMigrationDesk:
             started = await verify_start.apply(cluster, await verify_start.plan(source, cluster, link), job)
             await self.launching.processes.launched(RunKind.VERIFY, target, link, self.account, started.job)
         raise NotYetError(f"link {link}: the comparison is being started")
+
+    async def _lives(self, found: VerifyStatus, target: str, link: str) -> bool:
+        """Whether a comparison that has long told nothing still has its job: a machine may have too much to do."""
+        runs = found.run.state is RunState.RUNNING
+        return runs and await self.launching.processes.running(RunKind.VERIFY, target, link)
 
     async def hold(self, leg: Leg, run: WaveRun) -> None:
         """Have those of the SDK's clients pause that a run leads; raises NotYetError until all have, HoldLostError."""
@@ -202,7 +207,8 @@ def _verdict(link: str, found: VerifyStatus) -> str:
     """The comparison's id, if it found both sides equal; raises DifferentCopyError."""
     report = found.own_report
     if report is None:
-        raise DifferentCopyError(link, found.run.state.value, f": {found.run.why}" if found.run.why else "")
+        why = "its job is gone, and has not told how it ended" if found.run.state is RunState.RUNNING else found.run.why
+        raise DifferentCopyError(link, "nothing", f": {why}" if why else "")
     verdict = ComparisonVerdict(report["verdict"])
     if verdict is not ComparisonVerdict.EQUAL:
         raise DifferentCopyError(link, verdict.value, f", {found.run.differing:,} records differ")
