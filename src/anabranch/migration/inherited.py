@@ -18,8 +18,8 @@ Results = dict[str, Mapping[str, Any]]
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
-    A purge is told which topics were made, and a reconcile where copies ended as the source was lost.  A switch to where
-    applications were before is told which rules of the fence were made there when they left, and which were not.
+    A purge is told which topics were made, and a reconcile where copies ended as the source was lost.  A switch to
+    where applications were before is told which rules of the fence were made there when they left, and which were not.
     """
     done = [run for run in runs if run.state is WaveRunState.DONE]
     if purge:
