@@ -56,8 +56,9 @@ web: $(PAGES) ## build the pages that `anabranch serve` shows
 bench: $(READY) ## speed, latency, scale, translation, groups, comparing and moved applications beside MirrorMaker 2 and Kafka's followers; writes build/bench.json
 	@$(BIN)/python -m benchmarks.run; rows=$$?; $(BIN)/python -m benchmarks.latency && $(BIN)/python -m benchmarks.standstill --times 3 && $(BIN)/python -m benchmarks.scale && $(BIN)/python -m benchmarks.control && $(BIN)/python -m benchmarks.runs && $(BIN)/python -m benchmarks.translate && $(BIN)/python -m benchmarks.groups && $(BIN)/python -m benchmarks.checkpoints && $(BIN)/python -m benchmarks.takeover && $(BIN)/python -m benchmarks.verify && $(BIN)/python -m benchmarks.sdk && $(BIN)/python -m benchmarks.switching && $(BIN)/python -m benchmarks.migrating && $(BIN)/python -m benchmarks.service && $(BIN)/python -m benchmarks.watching && exit $$rows
 
-soak: $(READY) ## kills at random under load for MINUTES=10, and counts
+soak: $(READY) ## kills at random under load for MINUTES=10, and counts; then migrations back and forth whose engines are killed
 	@$(BIN)/python -m qa.soak --minutes $(MINUTES)
+	@$(BIN)/python -m tests.integration.kills.soak --minutes $(MINUTES)
 
 jars: $(READY) ## bring the JVM parts by Maven, and archives of their classes, before something needs them
 	@$(BIN)/python -m qa.bring_jars

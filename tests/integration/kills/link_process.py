@@ -50,6 +50,7 @@ def main(text: str, log: Path, environment: dict[str, str]) -> None:
                 raise
     survey.finish()
     copying.join()
+    survey.finish()  # leases that were being planned meanwhile may have been told of after that
     survey.close()
 
 

@@ -36,6 +36,7 @@ from tests.integration.kills.proofs import (
     until_copied,
 )
 from tests.integration.kills.scene import Pair, migration_of, scene
+from tests.integration.kills.soak import episode
 from tests.integration.kills.stand import KillStand
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
@@ -60,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield running
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.full), "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where an empty store may be."""
     if request.param == "sqlite":
@@ -193,6 +194,11 @@ def test_a_wave_is_started_and_switched_by_engines_that_die(pair: Pair, store: s
     order, trips = ITINERARIES["there"]
     with scene(pair, store, order) as made:
         gone(made, trips, KillPlan(share=8, seed=seed(1)))
+
+
+def test_a_wave_goes_back_and_forth_by_engines_that_die(pair: Pair) -> None:
+    """A short soak, always the same one: `make soak` has longer ones."""
+    assert episode(pair, seed(4), print, 2) > 0
 
 
 def test_a_switch_is_taken_back_by_engines_that_die(pair: Pair, tmp_path: Path) -> None:
