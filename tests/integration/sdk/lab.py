@@ -98,10 +98,11 @@ def stored(cluster: SandboxCluster, topic: str, partitions: int = 2) -> list[lis
     plain = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "look", "enable.auto.commit": False})
     try:
         found: list[list[str]] = [[] for _ in range(partitions)]
-        ends = [plain.get_watermark_offsets(TopicPartition(topic, part), TIMEOUT_S)[1] for part in range(partitions)]
-        plain.assign([TopicPartition(topic, part, 0) for part in range(partitions)])
+        logs = [plain.get_watermark_offsets(TopicPartition(topic, part), TIMEOUT_S) for part in range(partitions)]
+        plain.assign([TopicPartition(topic, part, start) for part, (start, _) in enumerate(logs)])
         while any(
-            end and plain.position([TopicPartition(topic, part)])[0].offset < end for part, end in enumerate(ends)
+            end > start and plain.position([TopicPartition(topic, part)])[0].offset < end
+            for part, (start, end) in enumerate(logs)
         ):
             message = plain.poll(1.0)
             if message is not None and message.error() is None:
