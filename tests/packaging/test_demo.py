@@ -117,7 +117,9 @@ class Demo:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        self.lines.extend(self._process.stdout)
+        for line in self._process.stdout:
+            self.lines.append(line)
+            print(line, end="")  # for whoever looks at a failure
 
     @property
     def alive(self) -> bool:
