@@ -7,7 +7,6 @@ done is in ``DIRECTORY/desk.json``.  SIGTERM ends it once all payments are audit
 
 from __future__ import annotations
 
-import itertools
 import signal
 import sys
 import threading
@@ -22,8 +21,10 @@ from examples.demo.control import STOPPED, Control
 from examples.demo.ledger import Ledger, value_of
 
 TOPIC, GROUP = "payments", "audit"
-KEYS = tuple(f"desk-{number}" for number in range(1, 5))
-RATE = 60.0
+KEYS = ("desk-north", "desk-south", "desk-east", "desk-west")
+TICK_S, EACH = 0.25, 4
+"""So often each desk takes so many payments."""
+RATE = len(KEYS) * EACH / TICK_S
 OVER = threading.Event()
 _TICK_S = 0.02
 _LEVEL_S = 60.0
@@ -52,7 +53,7 @@ class Desk:
     def _work(self, cluster: str) -> None:
         """Write and read on a cluster, until it is to leave it; then all is acknowledged and committed."""
         servers = {"bootstrap.servers": self._clusters[cluster]}
-        producer = Producer({**servers, "enable.idempotence": True, "linger.ms": 5, "client.id": "desk"})
+        producer = Producer({**servers, "enable.idempotence": True, "linger.ms": 20, "client.id": "desk"})
         consumer = Consumer({**servers, "group.id": GROUP, "client.id": "audit", "auto.offset.reset": "earliest"})
         consumer.subscribe([TOPIC])
 
@@ -60,13 +61,15 @@ class Desk:
             self._ledger.acknowledged(message.key(), message.value(), cluster, error)
 
         self._control.tell(cluster)
-        keys = itertools.cycle(KEYS)
+        due = time.monotonic()
         while not OVER.is_set() and self._control.wanted() == cluster:
-            key = next(keys)
-            producer.produce(TOPIC, value_of(key, self._numbers[key]), key, on_delivery=delivered)
-            self._numbers[key] += 1
+            if time.monotonic() >= due:
+                due += TICK_S
+                for key in KEYS * EACH:
+                    producer.produce(TOPIC, value_of(key, self._numbers[key]), key, on_delivery=delivered)
+                    self._numbers[key] += 1
             producer.poll(0)
-            self._audit(consumer, max(0.001, 1 / RATE))
+            self._audit(consumer, _TICK_S)
             self._ledger.tell()
         producer.flush()
         deadline = time.monotonic() + _LEVEL_S

@@ -1,6 +1,6 @@
 """What an application has had acknowledged and what it has read, and what was wrong with it; told in a file.
 
-Every record says its key, its number among those of the key, and a checksum of both.
+Every record says its key, its number among those of the key, and a checksum of both, before what else it holds.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import Any
 
 _SAMPLES = 5
+_REST = "1 x what was ordered, " * 30
 _TELL_S = 0.2
 
 
 def value_of(key: str, number: int) -> str:
     """The record of a key with that number."""
-    return f"{key}:{number}:{zlib.crc32(f'{key}:{number}'.encode()):08x}"
+    return f"{key}:{number}:{zlib.crc32(f'{key}:{number}'.encode()):08x}:{_REST}"
 
 
 def number_of(key: bytes | None, value: bytes | None) -> int | None:
     """The number of a record; None where it is not what anybody wrote."""
     name = (key or b"").decode(errors="replace")
     parts = (value or b"").decode(errors="replace").split(":")
-    number = int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else -1
+    number = int(parts[1]) if len(parts) == 4 and parts[1].isdecimal() else -1
     return number if number >= 0 and (value or b"").decode(errors="replace") == value_of(name, number) else None
 
 
@@ -46,7 +47,7 @@ class Reading:
         self.records += 1
         number, name = number_of(key, value), (key or b"").decode(errors="replace")
         if number is None:
-            self.wrong("altered", f"{key!r}={value!r}")
+            self.wrong("altered", f"{key!r}={value!r:.60}")
             return
         expected = self.next.get(name, 0)
         if number != expected:

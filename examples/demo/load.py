@@ -15,7 +15,7 @@ from examples.demo import desk, shop
 from qa.brokers import create_topics
 
 HISTORY = "flights"
-PARTITIONS: Mapping[str, int] = {HISTORY: 2, shop.TOPIC: 4, desk.TOPIC: 2}
+PARTITIONS: Mapping[str, int] = {HISTORY: 2, shop.TOPIC: 2, desk.TOPIC: 2}
 _RECORDS = 100_000
 _GONE = 1_000
 _SECONDS = 120.0

@@ -19,28 +19,30 @@ from examples.demo.ledger import Ledger, value_of
 
 CODE, TOPIC, GROUP = "shop", "orders", "billing"
 KEYS = tuple(f"store-{number}" for number in range(1, 9))
-RATE = 200.0
+TICK_S, EACH = 0.1, 2
+"""So often each store takes so many orders."""
+RATE = len(KEYS) * EACH / TICK_S
 CONSUMERS = 2
 STOP, LEVEL = threading.Event(), threading.Event()
-_TICK_S = 0.02
 _LEVEL_S = 60.0
 
 
 def take_orders(config: dict[str, Any], ledger: Ledger) -> None:
     """Write until it is to stop; a call waits while the application is switched."""
-    with Producer({**config, "client.id": "tills", "linger.ms": 5}) as producer:
+    with Producer({**config, "client.id": "tills", "linger.ms": 20}) as producer:
 
         def delivered(error: Any, message: Any) -> None:
             route = producer.route
             ledger.acknowledged(message.key(), message.value(), "" if route is None else route.cluster, error)
 
-        for number in itertools.count():
+        for turn in itertools.count():
             if STOP.is_set():
                 break
-            for key in KEYS:
+            due = time.monotonic() + TICK_S
+            for key, number in itertools.product(KEYS, range(EACH * turn, EACH * (turn + 1))):
                 producer.produce(TOPIC, value_of(key, number), key, on_delivery=delivered)
-            producer.poll(_TICK_S)
-            time.sleep(max(0.0, len(KEYS) / RATE - _TICK_S))
+            while (left := due - time.monotonic()) > 0:
+                producer.poll(left)
         producer.flush()
 
 
