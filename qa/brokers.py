@@ -49,7 +49,7 @@ def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient(dict(config))
+    admin = AdminClient({"log_level": 0, **config})  # what goes wrong is raised
     left = {topic.topic: topic for topic in topics}
     deadline, asked = time.monotonic() + TIMEOUT_S, False
     while left:
