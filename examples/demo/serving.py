@@ -71,7 +71,8 @@ def serve(scratch: Path, contexts: Mapping[str, Any], hooks: Mapping[str, list[s
     more = {"checkpoints": [str(scratch)], "hooks": dict(hooks), "spark": _BRIEF}
     settings.write_text(yaml.safe_dump({**fields, **more}), encoding="utf-8")
     command = [sys.executable, "-m", "anabranch", "--contexts", str(file), "serve", "--file", str(settings)]
-    environment = {**os.environ, "XDG_STATE_HOME": str(scratch / "state")}
+    (scratch / "tmp").mkdir()  # what jobs that are killed in their start leave there goes with the demo
+    environment = {**os.environ, "XDG_STATE_HOME": str(scratch / "state"), "TMPDIR": str(scratch / "tmp")}
     return SupervisedProcess.spawn("the service", command, scratch / "serve.log", environment)
 
 

@@ -37,11 +37,12 @@ _SETTINGS = {
 }
 
 
-def session() -> SparkSession:
+def session(directory: Path) -> SparkSession:
     """A local session with the Kafka source."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jars = ",".join(map(str, sorted(runtime_jars(CONNECTOR).glob("*.jar"))))
     builder = SparkSession.builder.appName("totals").master("local[2]").config("spark.jars", jars)
+    builder = builder.config("spark.local.dir", str(directory / "local"))
     for key, value in _SETTINGS.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
@@ -105,7 +106,7 @@ def main() -> None:
     directory = Path(sys.argv[1])
     clusters = dict(word.split("=", 1) for word in sys.argv[2:])
     control = Control(directory)
-    totals = Totals(session(), directory, clusters)
+    totals = Totals(session(directory), directory, clusters)
     while True:
         where = control.wanted()
         if where == STOPPED:

@@ -56,11 +56,11 @@ def assert_nothing_is_left(directory: Path) -> None:
 
 
 def processes_of(directory: Path) -> list[str]:
-    """The command lines of all that runs with this directory for its temporary files."""
+    """The command lines of all that runs with this directory, or one below, for its temporary files."""
     mark, found = b"TMPDIR=" + os.fsencode(directory), []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if mark in (process / "environ").read_bytes().split(b"\0"):
+            if any(one.startswith(mark) for one in (process / "environ").read_bytes().split(b"\0")):
                 found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200])
         except OSError:  # it has ended, or is somebody else's
             continue
