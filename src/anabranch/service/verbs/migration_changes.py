@@ -1,0 +1,184 @@
+"""What is changed of a migration as it goes on: whether it may switch, how fast it copies, and its file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from anabranch.config.migration_file import migration_fields
+from anabranch.config.units import parse_rate
+from anabranch.migration.standing import WaveState
+from anabranch.migration.throttle import OperatorThrottle
+from anabranch.model.accounts import Role
+from anabranch.model.plans import plan_hash
+from anabranch.operations.migrations import plan as migration_plan
+from anabranch.service.migration_answers import standings
+from anabranch.service.reach import Reach
+from anabranch.service.throttling import operator_in
+from anabranch.service.verb import Verb
+from anabranch.service.verbs.migration_known import (
+    FILE,
+    file_subject,
+    files,
+    opened,
+    read_migration,
+)
+from anabranch.service.verbs.migration_shapes import (
+    ChangedMigration,
+    FileRequest,
+    HoldPlan,
+    HoldRequest,
+    MovedWaveError,
+    ReleaseRequest,
+    ResumeRequest,
+    SetPlan,
+    ThrottlePlan,
+    ThrottleRequest,
+)
+from anabranch.service.words import command
+from anabranch.store.waves import OPERATOR
+
+
+async def _hold_plan(reach: Reach, request: HoldRequest) -> HoldPlan:
+    return await _holds(reach, request.migration, request.wave, request.reason)
+
+
+async def _release_plan(reach: Reach, request: ReleaseRequest) -> HoldPlan:
+    return await _holds(reach, request.migration, request.wave, None)
+
+
+async def _holds(reach: Reach, name: str, wave: str | None, reason: str | None) -> HoldPlan:
+    known = await read_migration(reach, name)
+    if wave is not None:
+        known.stands(wave)
+    after = {one: why for one, why in known.kept.holds.items() if one != (wave or "")}
+    if reason is not None:
+        after[wave or ""] = reason
+    return HoldPlan(name, known.kept.holds, after, plan_hash(name, known.kept.revision, after), known.kept)
+
+
+async def _held(reach: Reach, planned: HoldPlan) -> ChangedMigration:
+    stored = reach.migrating.stored
+    await stored.ask(lambda: stored.migrations.change(replace(planned.kept, holds=planned.after)))
+    return ChangedMigration(planned.migration)
+
+
+async def _throttle_plan(reach: Reach, request: ThrottleRequest) -> ThrottlePlan:
+    rate = None if request.rate is None else parse_rate(request.rate)
+    return await _wishes(reach, request.migration, OperatorThrottle(rate, request.pause))
+
+
+async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
+    return await _wishes(reach, request.migration, OperatorThrottle())
+
+
+async def _wishes(reach: Reach, name: str, after: OperatorThrottle) -> ThrottlePlan:
+    before = operator_in((await read_migration(reach, name)).kept.throttle)
+    fields = [before.rate, before.is_paused, after.rate, after.is_paused]
+    return ThrottlePlan(name, before, after, plan_hash("migrations.throttle", name, fields))
+
+
+async def _throttled(reach: Reach, planned: ThrottlePlan) -> ChangedMigration:
+    """Keep it: links obey within one round of throttling."""
+    stored, wish = reach.migrating.stored, planned.after
+    fields = {"rate": wish.rate, "is_paused": wish.is_paused}
+    await stored.ask(lambda: stored.migrations.slow_down(planned.migration, OPERATOR, fields))
+    return ChangedMigration(planned.migration)
+
+
+async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
+    wanted = opened(reach, request)
+    known = await read_migration(reach, wanted.name)
+    for name, stands in standings(known.migration, known.runs).items():
+        if stands.state is WaveState.PLANNED and stands.open is None:
+            continue
+        before, after = stands.wave, wanted.wave(name)
+        same_clusters = (known.migration.source, known.migration.target, known.migration.copy) == (
+            wanted.source,
+            wanted.target,
+            wanted.copy,
+        )
+        if after is None or before.topics != after.topics or before.order is not after.order or not same_clusters:
+            raise MovedWaveError(wanted.name, name, stands.state.value)
+    migration_plan.check_sound(wanted)
+    fields = migration_fields(wanted)
+    return SetPlan(wanted.name, known.kept.document, fields, plan_hash(known.kept.revision, fields), known.kept)
+
+
+async def _set(reach: Reach, _: FileRequest, planned: SetPlan) -> ChangedMigration:
+    stored = reach.migrating.stored
+    await stored.ask(lambda: stored.migrations.change(replace(planned.kept, document=planned.after)))
+    return ChangedMigration(planned.migration)
+
+
+VERBS: tuple[Verb[Any, Any], ...] = (
+    Verb(
+        "migrations.hold",
+        "Have switches of a migration, or of a wave, wait",
+        Role.OPERATOR,
+        HoldRequest,
+        HoldPlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command(
+            "migrate", "hold", request.migration, options=[("--wave", request.wave), ("--reason", request.reason)]
+        ),
+        _hold_plan,
+        lambda reach, _, planned: _held(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.release",
+        "Have switches of a migration, or of a wave, wait no more",
+        Role.OPERATOR,
+        ReleaseRequest,
+        HoldPlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command("migrate", "release", request.migration, options=[("--wave", request.wave)]),
+        _release_plan,
+        lambda reach, _, planned: _held(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.throttle",
+        "Have a migration copy more slowly, or not at all, until it is resumed",
+        Role.OPERATOR,
+        ThrottleRequest,
+        ThrottlePlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command(
+            "migrate", "throttle", request.migration, options=[("--rate", request.rate), ("--pause", request.pause)]
+        ),
+        _throttle_plan,
+        lambda reach, _, planned: _throttled(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.resume",
+        "Have a migration copy again as fast as its file and the clusters allow",
+        Role.OPERATOR,
+        ResumeRequest,
+        ThrottlePlan,
+        ChangedMigration,
+        lambda request: f"migration {request.migration}",
+        lambda request: command("migrate", "resume", request.migration),
+        _resume_plan,
+        lambda reach, _, planned: _throttled(reach, planned),
+        execute="",
+    ),
+    Verb(
+        "migrations.set",
+        "Change a migration's file, but for what its waves under way consist of",
+        Role.APPROVER,
+        FileRequest,
+        SetPlan,
+        ChangedMigration,
+        file_subject,
+        lambda _: command("migrate", "set", options=[("--file", FILE)]),
+        _set_plan,
+        _set,
+        files=files,
+    ),
+)

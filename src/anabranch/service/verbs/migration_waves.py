@@ -1,0 +1,227 @@
+"""What is done for one wave of a migration: it is compared, switched, led back, ended, or taken back."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from anabranch.migration.inherited import inherited
+from anabranch.migration.journal import run_of
+from anabranch.migration.options import PLAIN, WaveOptions
+from anabranch.migration.run import PassedError, WaveRunState
+from anabranch.migration.spec import Migration
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
+from anabranch.model.accounts import Role
+from anabranch.model.clock import now_ms
+from anabranch.model.plans import plan_hash
+from anabranch.model.reasons import Reason, Severity
+from anabranch.operations.migrations import waves
+from anabranch.operations.migrations.waves import WaveRunPlan
+from anabranch.service.reach import Reach
+from anabranch.service.verb import Verb
+from anabranch.service.verbs.migration_known import (
+    KnownMigration,
+    both_clusters,
+    read_migration,
+    until_ended,
+)
+from anabranch.service.verbs.migration_shapes import (
+    CancelRequest,
+    GiveUpPlan,
+    GiveUpRequest,
+    NotApprovedError,
+    NothingUnderWayError,
+    ReconcileRequest,
+    SwitchRequest,
+    TakenBackError,
+    WaveRequest,
+    WaveRunReport,
+)
+from anabranch.service.words import command
+
+
+async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WaveRunPlan:
+    known = await read_migration(reach, request.migration)
+    stands = known.stands(request.wave)
+    runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
+    results = inherited(stands.leg, verb, runs, purge=asked.purge)
+    purges = asked.purge and (bool(results) or stands.state is not WaveState.PLANNED)
+    run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
+    clusters = both_clusters(reach, stands.leg.migration)
+    return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
+
+
+def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb) -> list[Reason]:
+    """What is against it, or worth a look, beside what its steps would meet."""
+    if verb not in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+        return []
+    found = []
+    name, wave = known.kept.name, stands.wave.name
+    if why := known.kept.holds.get(wave) or known.kept.holds.get(""):
+        fix = f"`anabranch migrate release {name}`"
+        found.append(Reason.found(Severity.ERROR, f"wave {wave} is held: {why}", fix))
+    checked = [run for run in known.runs if (run.wave, run.journal["what"]) == (wave, WaveVerb.VERIFY.value)]
+    if not any(run.state == WaveRunState.DONE.value and run.journal["leg"] == stands.leg.number for run in checked):
+        fix = f"`anabranch migrate verify {name} --wave {wave}`"
+        found.append(Reason.found(Severity.WARNING, f"what {stands.leg.link} has copied was not compared", fix))
+    if approvers := stands.leg.migration.approvers:
+        whom = ", ".join(approvers)
+        found.append(Reason.found(Severity.INFO, f"one of {whom} approves it who did not ask for it"))
+    return found
+
+
+async def _carried_out(reach: Reach, planned: WaveRunPlan) -> WaveRunReport:
+    """Begin the run of a plan, and wait for its end; raises WaveRefusedError, NotApprovedError, WaveBusyError."""
+    waves.check_allowed(planned)
+    known = await read_migration(reach, planned.migration)
+    if planned.verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+        _check_approved(reach, known.migration)
+    await reach.migrating.begin(planned.run, reach.account)
+    return await until_ended(reach, planned.run)
+
+
+def _check_approved(reach: Reach, migration: Migration) -> None:
+    """Raise NotApprovedError unless an approver applies what somebody else has planned; none need to be named."""
+    if not migration.approvers:
+        return
+    is_author = reach.account == reach.planned_by
+    if is_author or reach.account not in migration.approvers:
+        raise NotApprovedError(migration.name, reach.account, migration.approvers, is_author)
+
+
+def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execute") -> Verb[Any, Any]:
+    async def plan(reach: Reach, request: WaveRequest) -> WaveRunPlan:
+        return await _run_plan(reach, request, verb)
+
+    return Verb(
+        f"migrations.{verb.value}",
+        summary,
+        role,
+        WaveRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        lambda request: _words(verb.value, request),
+        plan,
+        _apply_run,
+        execute=execute,
+    )
+
+
+def _subject(request: WaveRequest) -> str:
+    return f"wave {request.wave} of migration {request.migration}"
+
+
+def _words(word: str, request: WaveRequest, *options: tuple[str, object]) -> str:
+    return command("migrate", word, request.migration, options=[("--wave", request.wave), *options])
+
+
+async def _switch_plan(reach: Reach, request: SwitchRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.SWITCH, request.options)
+
+
+async def _reconcile_plan(reach: Reach, request: ReconcileRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.RECONCILE, request.options)
+
+
+def _switch_words(request: SwitchRequest) -> str:
+    groups = None if request.unknown_groups == "refuse" else request.unknown_groups
+    return _words("switch", request, ("--source-lost", request.source_lost), ("--unknown-groups", groups))
+
+
+def _reconcile_words(request: ReconcileRequest) -> str:
+    return _words("reconcile", request, ("--tail", None if request.tail == "refuse" else request.tail))
+
+
+async def _cancel_plan(reach: Reach, request: CancelRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.CANCEL, WaveOptions(purge=request.purge))
+
+
+async def _apply_run(reach: Reach, _: WaveRequest, planned: WaveRunPlan) -> WaveRunReport:
+    return await _carried_out(reach, planned)
+
+
+async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
+    known = await read_migration(reach, request.migration)
+    run = known.stands(request.wave).open
+    if run is None:
+        raise NothingUnderWayError(request.migration, request.wave)
+    if run.has_passed:
+        raise PassedError(request.migration, request.wave)
+    done = run.steps[: run.at + run.is_begun]
+    steps = tuple(step.text for step in reversed(done))
+    return GiveUpPlan(
+        request.migration, request.wave, WaveVerb(run.what), run.id, steps, plan_hash("migrations.give-up", run.id)
+    )
+
+
+async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) -> WaveRunReport:
+    """Have it taken back, and wait until that is done; raises PassedError where it had gone on to its end."""
+    stored, why = reach.migrating.stored, f"{reach.account}: {request.reason}"
+    await stored.ask(lambda: stored.migrations.give_up(planned.run, why))
+    run = (await read_migration(reach, request.migration)).stands(request.wave).open
+    try:
+        if run is not None:
+            await until_ended(reach, run)
+    except TakenBackError:
+        pass
+    kept = await stored.ask(lambda: stored.migrations.run(planned.run))
+    if kept.state == WaveRunState.DONE.value:
+        raise PassedError(request.migration, request.wave)
+    return WaveRunReport(request.migration, request.wave, planned.verb, planned.run, kept.state, None)
+
+
+VERBS: tuple[Verb[Any, Any], ...] = (
+    _wave_verb(WaveVerb.VERIFY, "Compare what a wave's link has copied, record by record", Role.OPERATOR, ""),
+    Verb(
+        "migrations.switch",
+        "Switch a wave's applications to the target",
+        Role.APPROVER,
+        SwitchRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        _switch_words,
+        _switch_plan,
+        _apply_run,
+    ),
+    _wave_verb(WaveVerb.REVERSE, "Lead a wave's applications back to the source, exactly", Role.APPROVER),
+    Verb(
+        "migrations.reconcile",
+        "See what a lost source that is back has more, and make the way back where it is exact",
+        Role.APPROVER,
+        ReconcileRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        _reconcile_words,
+        _reconcile_plan,
+        _apply_run,
+    ),
+    _wave_verb(WaveVerb.COMPLETE, "Have a wave stay on the target: its links and its way back go", Role.APPROVER),
+    Verb(
+        "migrations.cancel",
+        "Have a wave stay on the source: its links go",
+        Role.APPROVER,
+        CancelRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        lambda request: _words("cancel", request, ("--purge", request.purge)),
+        _cancel_plan,
+        _apply_run,
+    ),
+    Verb(
+        "migrations.give-up",
+        "Take back what is under way for a wave, before its point of no return",
+        Role.OPERATOR,
+        GiveUpRequest,
+        GiveUpPlan,
+        WaveRunReport,
+        _subject,
+        lambda request: _words("cancel", request, ("--reason", request.reason)),
+        _give_up_plan,
+        _give_up,
+    ),
+)
