@@ -62,7 +62,8 @@ class WaveShape(FileShape):
     jobs: list[JobShape] = Field(default_factory=list, description="Stream jobs with checkpoints.")
     clients: list[str] = Field(default_factory=list, description="Client ids that are known to belong to it.")
     principals: list[str] = Field(
-        default_factory=list, description="Whom fence acl denies writing, such as User:shop; default everybody."
+        default_factory=list,
+        description="Whom fence acl denies writing, such as User:shop; default whom rules allow to.",
     )
     codes: list[str] = Field(default_factory=list, description="Cluster codes that its applications name.")
     order: Literal["together", "consumers first", "producers first"] = Field(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind, Hooks, Migration, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, Migration, Wave, WaveOrder
 
 BEGIN = "rehearsal."
 _NAME = 40
@@ -47,7 +47,8 @@ def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
         fences=fences or (FenceKind.OBSERVE,),
         hooks=Hooks(),
     )
-    return Rehearsal(replace(migration, name=name, waves=(made,), approvers=()), topics, groups, tuple(_left_out(wave)))
+    scratch = replace(migration, name=name, waves=(made,), approvers=(), access=AccessCarryOver())
+    return Rehearsal(scratch, topics, groups, tuple(_left_out(migration, wave)))
 
 
 def _scratch(migration: Migration, name: str) -> str:
@@ -59,7 +60,9 @@ def _denies(wave: Wave) -> bool:
     return bool(wave.principals)
 
 
-def _left_out(wave: Wave) -> Iterator[str]:
+def _left_out(migration: Migration, wave: Wave) -> Iterator[str]:
+    if migration.access.sync:
+        yield "access rules and quotas: none are carried over"
     for fence in wave.fences:
         if fence is FenceKind.ACL and not _denies(wave):
             yield "fence acl: the wave names no principals, and nobody has rights on topics that are made for this"

@@ -5349,7 +5349,7 @@ export interface components {
             order: "together" | "consumers first" | "producers first";
             /**
              * Principals
-             * @description Whom fence acl denies writing, such as User:shop; default everybody.
+             * @description Whom fence acl denies writing, such as User:shop; default whom rules allow to.
              */
             principals?: string[];
             /**

@@ -19,7 +19,8 @@ from anabranch.cli.output import Format
 from anabranch.cli.running import run
 from anabranch.cli.service_operation import carried_out
 from anabranch.config import migration_file
-from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.errors import ClusterError, InvalidFieldError, RefusedError
+from anabranch.migration.run import WaveRunState
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
@@ -34,6 +35,12 @@ WaveOption = Annotated[
         help="The wave; may be left out of a migration that has one alone.",
         autocompletion=wave_names,
         show_default=False,
+    ),
+]
+OneWaveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--wave", help="This wave alone; default: all of them.", autocompletion=wave_names, show_default=False
     ),
 ]
 FileOption = Annotated[Path, typer.Option("-f", "--file", help="Migration file (YAML).", show_default=False)]
@@ -75,6 +82,17 @@ class ForbiddenMigrationError(RefusedError):
         return f"{self.what}: {found} against it"
 
     _hint = "see to what the table above says, then plan again"
+
+
+@dataclass(eq=False)
+class GoesOnError(ClusterError):
+    """The service ended while the end of what it does was waited for; it goes on once that is back."""
+
+    what: str
+    migration: str
+
+    _message = "{what}: it goes on once the service is back, which ended meanwhile"
+    _hint = "see how it ends: `anabranch migrate show {migration} --wait`"
 
 
 def path_of(name: str) -> str:
@@ -135,12 +153,21 @@ def change(
         command=command,
         what=what,
         plan=planned,
-        apply=lambda plan: carried_out(client, plan.id, plan.hash, "anabranch migrate status"),
+        apply=lambda plan: _ended(client, plan, what),
         table=table,
         done_table=done,
         refuse=lambda plan: _refuse(what, plan.plan),
     )
     run(apply_change(made, execute=execute, wanted=wanted, output=output))
+
+
+async def _ended(client: ServiceClient, plan: MigrationChange, what: str) -> Any:
+    """The report of what was carried out; raises GoesOnError where that has not ended."""
+    report = await carried_out(client, plan.id, plan.hash, "anabranch migrate status")
+    for one in (report, *report.get("runs", ())):
+        if one.get("state") == WaveRunState.GOING.value:
+            raise GoesOnError(what, str(one["migration"]))
+    return report
 
 
 def _refuse(what: str, plan: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from anabranch.cli.migrations.asking import (
     FileOption,
     MigrationArgument,
     MigrationChange,
-    WaveOption,
+    OneWaveOption,
     change,
     command_of,
 )
@@ -30,7 +30,7 @@ def hold(
     ctx: typer.Context,
     name: MigrationArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why, for whoever would switch it.", show_default=False)],
-    wave: WaveOption = None,
+    wave: OneWaveOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -41,7 +41,7 @@ def hold(
 def release(
     ctx: typer.Context,
     name: MigrationArgument,
-    wave: WaveOption = None,
+    wave: OneWaveOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -54,7 +54,11 @@ def throttle(
     name: MigrationArgument,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", help="Bytes a second of all its links together, such as 10MB/s.", show_default=False),
+        typer.Option(
+            "--rate",
+            help="Bytes a second of all its links together that read the source, such as 10MB/s.",
+            show_default=False,
+        ),
     ] = None,
     pause: Annotated[bool, typer.Option("--pause", help="Have copying stand still.")] = False,
     service: ServiceOption = None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.cli.migrations import render_runs
-from anabranch.cli.migrations.asking import MigrationArgument, WaveOption, path_of
+from anabranch.cli.migrations.asking import MigrationArgument, OneWaveOption, path_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.model.clock import now_ms
@@ -29,7 +29,7 @@ def status(
 def show(
     ctx: typer.Context,
     name: MigrationArgument,
-    wave: WaveOption = None,
+    wave: OneWaveOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Until nothing is under way any more.")] = False,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,

@@ -24,7 +24,10 @@ def verify(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare what a wave's link has copied, record by record. Changes nothing."""
+    """Compare what a wave's link has copied, record by record, at once.
+
+    Writes nothing but progress and a report, to __anabranch_verified on the target.
+    """
     _wave(ctx, "verify", name, wave, True, None, service, output)
 
 

@@ -59,7 +59,8 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb) -> list
     found = []
     name, wave = known.kept.name, stands.wave.name
     if why := known.kept.holds.get(wave) or known.kept.holds.get(""):
-        fix = f"`anabranch migrate release {name}`"
+        part = f" --wave {wave}" if wave in known.kept.holds else ""
+        fix = f"`anabranch migrate release {name}{part}`"
         found.append(Reason.found(Severity.ERROR, f"wave {wave} is held: {why}", fix))
     checked = [run for run in known.runs if (run.wave, run.journal["what"]) == (wave, WaveVerb.VERIFY.value)]
     if not any(run.state == WaveRunState.DONE.value and run.journal["leg"] == stands.leg.number for run in checked):
