@@ -106,12 +106,13 @@ def _reconciled(leg: Leg, tail: TailChoice) -> Iterator[MigrationStep]:
         yield _stop(leg)
 
 
-def lost_complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:
+def lost_complete_steps(leg: Leg, back: str = "") -> tuple[MigrationStep, ...]:
     """What is done where a wave stays without a way back; nothing is asked of the source of ``leg``.
 
-    Links that are stored there stay there.
+    Links that are stored there stay there; ``back`` is one that was made as its producers went ahead.
     """
     kept = [leg.at(number).link for number in range(leg.number) if leg.at(number).leads_back]
+    kept += [back] if back else []
     told = f"; {', '.join(kept)}: stored on {leg.here}, where it stays" if kept else ""
     gives_up = f"write down that {leg.there} is where it stays: there is no way back from here{told}"
     links = [leg.at(number) for number in range(leg.number, -1, -1) if not leg.at(number).leads_back]

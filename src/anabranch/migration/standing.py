@@ -59,6 +59,7 @@ class WaveStanding:
     """Where a wave stands: on which leg, which parts of it are switched, and what is under way (``open``).
 
     ``lost`` is how it stands with a source that was lost, None where it has a way back, or was not switched without.
+    ``is_gone`` is whether the cluster that was left last did not answer then, so that its way back cannot be ended.
     """
 
     leg: Leg
@@ -66,6 +67,7 @@ class WaveStanding:
     switched: tuple[Part, ...] = ()
     open: WaveRun | None = None
     lost: LostSource | None = None
+    is_gone: bool = False
 
     @property
     def wave(self) -> Wave:
@@ -83,6 +85,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     state, number, switched = WaveState.PLANNED, 0, set[Part]()
     open_ = None
     lost: LostSource | None = None
+    is_gone = False
     for run in runs:
         if run.state.is_open:
             open_ = run
@@ -96,25 +99,28 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                 if switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
-                if goes_without(run):
+                is_gone = goes_without(run)
+                if is_gone:
                     lost = LostSource(LostState.GONE, doubts_of(run.results)) if loses_source(run) else lost
             case WaveVerb.RECONCILE:
-                lost = _reconciled(run)
+                lost, is_gone = _reconciled(run), False
             case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
-                state, number, switched, lost = WaveState.PLANNED, 0, set(), None
+                state, number, switched, lost, is_gone = WaveState.PLANNED, 0, set(), None, False
             case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost)
+    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, is_gone)
 
 
 def _reconciled(run: WaveRun) -> LostSource | None:
     """What is left of a loss once a reconcile has ended well."""
     (tail,) = (TailChoice(step.subject) for step in run.steps if step.kind is StepKind.FIND_TAIL)
     states = {TailChoice.KEEP: LostState.KEPT, TailChoice.APPEND: LostState.APPENDED}
-    return None if tail is TailChoice.REFUSE else LostSource(states[tail], doubts_of(run.results))
+    if tail is TailChoice.REFUSE:
+        return None
+    return LostSource(states[tail], doubts_of(run.results) if tail is TailChoice.KEEP else ())
 
 
 def _at(number: int) -> WaveState:
@@ -174,6 +180,9 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
             raise refuse("it was not switched without its source", "look at it: `anabranch migrate status`")
         case WaveVerb.VERIFY:
             return WavePart(leg, Part.ALL, verify_steps(leg))
+        case WaveVerb.SWITCH if leg.leads_back and stands.switched:
+            gone = f"its {stands.switched[0].value} are on {leg.there} already, and its {part.value} on {leg.here}"
+            raise refuse(gone, f"once {leg.there} answers, go on: `{command.format('reverse')}`")
         case WaveVerb.SWITCH if leg.leads_back:
             fix = f"`{command.format('reverse' if stands.lost is None else 'reconcile')}`"
             raise refuse(f"its applications are on {leg.here} already", f"go back by: {fix}")
@@ -189,6 +198,8 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
     if verb is WaveVerb.COMPLETE:
         if not leg.leads_back:
             raise refuse(f"its applications are on {leg.here}", f"give it up: `{command.format('cancel')}`")
+        if stands.is_gone:
+            return WavePart(leg, Part.ALL, lost_complete_steps(leg.at(leg.number - 1), leg.link))
         return WavePart(leg, Part.ALL, complete_steps(leg))
     if leg.leads_back:
         raise refuse(f"its applications are on {leg.here}", f"go back first: `{command.format('reverse')}`")

@@ -10,7 +10,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -82,6 +82,12 @@ class MigrationStep:
     kind: StepKind
     subject: str
     text: str
+
+
+def holds_clients(steps: Iterable[MigrationStep]) -> bool:
+    """Whether clients of the SDK pause in a run of these steps."""
+    routes = FenceKind.ROUTES.value
+    return any(step.kind is StepKind.HOLD or (step.kind, step.subject) == (StepKind.FENCE, routes) for step in steps)
 
 
 def parts(wave: Wave) -> tuple[Part, ...]:

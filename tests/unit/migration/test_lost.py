@@ -200,6 +200,34 @@ def refusal(verb: WaveVerb, runs: list[WaveRun]) -> WaveStateError:
     return error.value
 
 
+def test_a_wave_whose_consumers_followed_without_the_source_is_completed_without_it() -> None:
+    """Its way back was made as its producers went, and is stored where nobody answers."""
+    wave = replace(WAVE, order=WaveOrder.PRODUCERS_FIRST)
+    runs = [ended(WaveVerb.START, [], wave=wave)]
+    runs.append(ended(WaveVerb.SWITCH, runs, wave=wave))
+    runs.append(ended(WaveVerb.SWITCH, runs, LOST, wave))
+    stands = standing(migration(wave), wave, runs)
+    assert (stands.lost, stands.is_gone, stands.state) == (None, True, WaveState.SWITCHED)
+    steps = steps_for(stands, WaveVerb.COMPLETE).steps
+    assert [(step.kind.value, step.subject) for step in steps] == [
+        ("point of no return", "orders"),
+        ("stop link", "move-orders"),
+        ("delete link", "move-orders"),
+    ]
+    assert steps[0].text.endswith("; move-orders-back: stored on old, where it stays")
+
+
+def test_a_wave_that_is_half_back_says_where_each_part_is() -> None:
+    """What is left to do needs the cluster that half of it is on."""
+    wave = replace(WAVE, order=WaveOrder.CONSUMERS_FIRST)
+    runs = [ended(WaveVerb.START, [], wave=wave)]
+    for verb in (WaveVerb.SWITCH, WaveVerb.SWITCH, WaveVerb.REVERSE):
+        runs.append(ended(verb, runs, wave=wave))
+    with pytest.raises(WaveStateError, match="its consumers are on old already, and its producers on new") as error:
+        steps_for(standing(migration(wave), wave, runs), WaveVerb.SWITCH, LOST)
+    assert "migrate reverse move --wave orders" in error.value.hint
+
+
 def test_what_does_not_fit_says_why_and_the_next_command() -> None:
     """Until the way back is made, and as the tail was kept or appended."""
     runs = [ended(WaveVerb.START, [])]

@@ -14,7 +14,7 @@ from anabranch.errors import AnabranchError
 from anabranch.migration.lost import DOUBTS, lanes_of
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
-from anabranch.migration.steps import MigrationStep, StepKind
+from anabranch.migration.steps import MigrationStep, StepKind, holds_clients
 from anabranch.migration.words import counted
 from anabranch.operations.migrations import fencing
 from anabranch.operations.migrations.desk import Scene
@@ -89,8 +89,7 @@ class DrySteps:
 
 async def _unless_handed_over(found: SeenStep, scene: Scene, error: UnknownGroupError) -> SeenStep:
     """What members of the SDK have read is known once they have paused: until then it is no reason against it."""
-    holds = any((step.kind, step.subject) == (StepKind.FENCE, FenceKind.ROUTES) for step in scene.run.steps)
-    led = await scene.desk.groups_led(scene.leg) if holds else frozenset[str]()
+    led = await scene.desk.groups_led(scene.leg) if holds_clients(scene.run.steps) else frozenset[str]()
     if unknown := tuple(name for name in error.groups if name not in led):
         return replace(found, what=replace(error, groups=unknown).message, forbidden=True, fix=error.hint)
     what = f"{error.message}; it is taken back unless members of the SDK hand it over as they pause"

@@ -109,16 +109,22 @@ async def drain(scene: Scene) -> Result:
     return None
 
 
-async def verify_end(scene: Scene) -> Result:
-    """See that the source's logs still end where they were pinned, and the target's where the copies of that end.
-
-    Raises WrittenMeanwhileError, ForeignRecordsError.
-    """
+async def refuse_written(scene: Scene) -> dict[TopicPartition, int]:
+    """The ends of the source's logs, which are those that were pinned; raises WrittenMeanwhileError."""
     now, then = await _source_ends(scene), pinned(scene.run)
     for one, end in now.items():
         if end > then.get(str(one), 0):
             by = await _writers(scene.here, [one])
             raise WrittenMeanwhileError(scene.wave.name, str(one), end - then.get(str(one), 0), by)
+    return now
+
+
+async def verify_end(scene: Scene) -> Result:
+    """See that the source's logs still end where they were pinned, and the target's where the copies of that end.
+
+    Raises WrittenMeanwhileError, ForeignRecordsError.
+    """
+    now = await refuse_written(scene)
     answers = (await translate(scene.there, scene.leg.link, [(one, end) for one, end in now.items() if end])).answers
     names = scene.leg.topics
     copies = [TopicPartition(names[one.topic], one.partition) for one in now]

@@ -162,7 +162,7 @@ async def _lanes(scene: Scene, known: Mapping[TopicPartition, LaneMap], ends: Ma
         lane = known.get(at)
         copied = lane.ranges.source_end if lane is not None else unbegun[at].start if at in unbegun else 0
         records = await _records(scene.here, at, copied, end) if 0 < end - copied <= _MOST_COUNTED else None
-        foreign = lane is not None and await _is_parted(scene.there, lane, left.get(at, lane.ranges.target_end))
+        foreign = lane is not None and await _is_parted(scene.there, lane, left.get(at, lane.ranges.target_start))
         found.append(FoundLane(str(at), copied, end, records, foreign))
     return found
 

@@ -6,7 +6,7 @@ the switch is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -22,7 +22,9 @@ from anabranch.operations.groups import sync
 from anabranch.operations.groups.commits import new_id, read_groups
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.offsets.ranges import certain
 from anabranch.operations.routes.lost import handed_over
+from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
 
@@ -50,12 +52,16 @@ class UnknownGroupError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known without the source: commits on the target, the link's last sync, and moves by it, in ms."""
+    """What is known without the source: commits on the target, the link's last sync, and moves by it, in ms.
+
+    ``copied`` are the ends of the link's copies on the target.
+    """
 
     groups: Mapping[str, Group]
     logs: Mapping[TopicPartition, LogBounds]
     round: SyncRound | None
     moved: Mapping[str, int]
+    copied: Mapping[TopicPartition, int]
 
 
 async def stage_lost_groups(scene: Scene) -> Result:
@@ -72,16 +78,15 @@ async def stage_lost_groups(scene: Scene) -> Result:
     for name in names:
         mine = handed.writes.get(name, {})
         there = {at: commit for at, commit in known.groups[name].commits.items() if at in known.logs}
-        if there and not mine:
-            doubts.append(_of_target(name, there, known, scene.there.name))
-            continue
+        if old := {at: commit for at, commit in there.items() if at not in mine}:
+            doubts.append(_of_target(name, old, known, scene.there.name))
         staged[name] = {str(at): [commit.offset, commit.metadata] for at, commit in mine.items()}
-        if not (left := _not_known(known.logs, mine, there)):
+        if not (left := _not_known(known.logs, mine, there, is_whole=name in known.moved)):
             continue
         if choice is UnknownGroups.REFUSE:
             unknown.append(name)
             continue
-        staged[name] |= {str(at): [offset, ""] for at, offset in _chosen(choice, left)}
+        staged[name] |= {str(at): [offset, ""] for at, offset in _chosen(choice, left, known.copied)}
         where = "begins again" if choice is UnknownGroups.EARLIEST else "goes on behind what was copied"
         partitions = counted(len(left), "partition")
         doubts.append(f"group {name}: how far it had read in {partitions} is not known; it {where}, as was chosen")
@@ -92,13 +97,20 @@ async def stage_lost_groups(scene: Scene) -> Result:
 
 
 def _not_known(
-    logs: Mapping[TopicPartition, LogBounds], mine: Collection[TopicPartition], there: Container[TopicPartition]
+    logs: Mapping[TopicPartition, LogBounds],
+    mine: Collection[TopicPartition],
+    there: Collection[TopicPartition],
+    *,
+    is_whole: bool = False,
 ) -> dict[TopicPartition, LogBounds]:
     """Partitions with records of which nothing tells where a group was: a member that was gone hands nothing over.
 
-    A group whose members have handed something over reads the topics of that.
+    A group of which something is known reads the topics of that.  ``is_whole``: it was moved, with all that it had
+    committed by then; a link that keeps groups in sync leaves out what it has not copied yet.
     """
-    topics = {at.topic for at in mine}
+    if is_whole and not mine:
+        return {}
+    topics = {at.topic for at in (*mine, *there)}
     read = {at: log for at, log in logs.items() if not topics or at.topic in topics}
     return {at: log for at, log in read.items() if at not in mine and at not in there}
 
@@ -126,7 +138,9 @@ async def _known(scene: Scene, names: list[str]) -> _Known:
         for name, record in records.items():
             if record.what == what and record.undone_at_ms is None:
                 moved[name] = max(record.made_at_ms, moved.get(name, 0))
-    return _Known(await read_groups(scene.there, names), logs, store.rounds.get(scene.leg.link), moved)
+    maps = await read_maps(scene.there, scene.leg.link, of_topics=set(scene.leg.topics))
+    copied = {lane.target: lane.ranges.target_end for lane in certain([*maps, *maps.doubts.values()])}
+    return _Known(await read_groups(scene.there, names), logs, store.rounds.get(scene.leg.link), moved, copied)
 
 
 def _of_target(name: str, there: Mapping[TopicPartition, Commit], known: _Known, target: str) -> str:
@@ -140,6 +154,9 @@ def _of_target(name: str, there: Mapping[TopicPartition, Commit], known: _Known,
     )
 
 
-def _chosen(choice: UnknownGroups, logs: Mapping[TopicPartition, LogBounds]) -> Iterator[tuple[TopicPartition, int]]:
+def _chosen(
+    choice: UnknownGroups, logs: Mapping[TopicPartition, LogBounds], copied: Mapping[TopicPartition, int]
+) -> Iterator[tuple[TopicPartition, int]]:
+    """Where a group goes on: behind what was copied is before what applications have written on the target since."""
     for at, log in sorted(logs.items()):
-        yield at, log.start if choice is UnknownGroups.EARLIEST else log.end
+        yield at, log.start if choice is UnknownGroups.EARLIEST else max(log.start, copied.get(at, log.start))

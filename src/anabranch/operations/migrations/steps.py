@@ -9,9 +9,10 @@ from typing import Any
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
-from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.migration.steps import MigrationStep, Part, StepKind, holds_clients
 from anabranch.operations.migrations import (
     access,
     checkpoints,
@@ -71,9 +72,16 @@ class ClusterSteps:
 
 
 async def _bind(scene: Scene) -> Result:
-    """The point of no return is one in the journal; those that are held must be so from here on."""
-    holds = {(StepKind.HOLD, scene.wave.name), (StepKind.FENCE, FenceKind.ROUTES.value)}
-    if any((step.kind, step.subject) in holds for step in scene.run.steps):
+    """The point of no return is one in the journal; those that are held must be so from here on.
+
+    What a run rests on is looked at once more: that the source is still gone, or that nobody has written to one that
+    is back.
+    """
+    if goes_without(scene.run):
+        await lost.prove_lost(scene)
+    if any(step.kind is StepKind.FIND_TAIL for step in scene.run.steps):
+        await ending.refuse_written(scene)
+    if holds_clients(scene.run.steps):
         await scene.desk.bind(scene.leg, scene.run)
     return None
 
@@ -111,7 +119,7 @@ async def _fence(scene: Scene) -> Result:
         case FenceKind.HOOK:
             await scene.desk.hook(scene.wave.hooks.fence, scene.leg, scene.leg.here)
         case FenceKind.ACL:
-            await fencing.deny(scene)
+            return await fencing.deny(scene)
         case FenceKind.ROUTES:
             await _hold(scene)
         case FenceKind.OBSERVE:

@@ -22,7 +22,7 @@ from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.model.positions import Answered
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync, undo
-from anabranch.operations.links.status import has_control_topics
+from anabranch.operations.links.status import has_control_topics, stored
 from anabranch.operations.offsets.translate import translate
 from anabranch.state.maps.backwards import either_way
 from anabranch.state.topics.control import Links
@@ -134,6 +134,9 @@ async def _answers(
     try:
         return (await translate(target, link, asked)).answers
     except UnknownLinkError:
+        _, record = await stored(source, link)
+        if record.wanted.spec.source.context != target.name:  # another link of that name
+            raise
         return (await translate(source, link, asked, reverse=True)).answers
 
 

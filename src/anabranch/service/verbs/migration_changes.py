@@ -7,6 +7,7 @@ from typing import Any
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.config.units import parse_rate
+from anabranch.migration.spec import FenceKind
 from anabranch.migration.standing import WaveState
 from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
@@ -25,6 +26,7 @@ from anabranch.service.verbs.migration_known import (
 )
 from anabranch.service.verbs.migration_shapes import (
     ChangedMigration,
+    FenceStaysError,
     FileRequest,
     HoldPlan,
     HoldRequest,
@@ -100,6 +102,8 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
         )
         if after is None or before.topics != after.topics or before.order is not after.order or not same_clusters:
             raise MovedWaveError(wanted.name, name, stands.state.value)
+        if (stands.leg.number or stands.switched) and FenceKind.ACL in {*before.fences} - {*after.fences}:
+            raise FenceStaysError(wanted.name, name)
     migration_plan.check_sound(wanted)
     fields = migration_fields(wanted)
     return SetPlan(wanted.name, known.kept.document, fields, plan_hash(known.kept.revision, fields), known.kept)

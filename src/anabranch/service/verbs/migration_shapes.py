@@ -257,6 +257,20 @@ class MovedWaveError(RefusedError):
 
 
 @dataclass(eq=False)
+class FenceStaysError(RefusedError):
+    """The fence of access rules is to go from a wave that was switched by it."""
+
+    migration: str
+    wave: str
+
+    _message = (
+        "wave {wave} of migration {migration} was switched with fence acl: what that denies where its applications "
+        "were is lifted by the way back alone"
+    )
+    _hint = "leave acl among its fences until the wave is completed"
+
+
+@dataclass(eq=False)
 class TakenBackError(RefusedError):
     """A run was taken back: all is as before it."""
 

@@ -39,7 +39,9 @@ def either_way(source: Cluster) -> ReadMaps:
             return await read_maps(target, link, partitions)
         except UnknownLinkError:
             pass
-        read = await read_maps(source, link, None if partitions else ())
-        return backwards(read)
+        found = await read_maps(source, link, None if partitions else ())
+        if found.spec.source.context != target.name:  # another link of that name
+            raise UnknownLinkError(link, target.name)
+        return backwards(found)
 
     return read

@@ -1,0 +1,119 @@
+"""What a run looks at once more before its point of no return, and what its fence writes down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.log_ends import LogBounds
+from anabranch.migration.legs import Leg
+from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
+from anabranch.migration.options import TailChoice, UnknownGroups
+from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.steps import MigrationStep, Part, StepKind, switch_steps
+from anabranch.model.topics import TopicPartition
+from anabranch.operations.migrations import ending, fencing, lost, lost_groups, steps
+from anabranch.operations.migrations.desk import Scene
+
+pytestmark = pytest.mark.unit
+
+WAVE = Wave("orders", ("orders",), ("shop",), codes=("orders",), fences=(FenceKind.ROUTES, FenceKind.ACL))
+LEG = Leg(Migration("move", "old", "new", (WAVE,)), WAVE)
+
+
+class LookedError(RefusedError):
+    """It was looked at."""
+
+
+class Desk:
+    """Who is held, if anybody is."""
+
+    bound = 0
+
+    async def bind(self, *_: object) -> None:
+        """They stay held."""
+        self.bound += 1
+
+
+def scene(made: tuple[MigrationStep, ...], subject: str = "", desk: Any = None) -> Scene:
+    """A step of a run of these, on clusters that are not asked."""
+    nobody: Any = None
+    run = WaveRun("r", "move", "orders", "switch", made, 0)
+    return Scene(LEG, nobody, nobody, desk or Desk(), run, subject)
+
+
+def refuses(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+    """Looking at it is noticed."""
+
+    async def look(*_: object) -> None:
+        raise LookedError
+
+    monkeypatch.setattr(module, name, look)
+
+
+@pytest.mark.parametrize("part", [Part.ALL, Part.CONSUMERS])
+def test_a_source_that_is_back_is_not_left_without_it(monkeypatch: pytest.MonkeyPatch, part: Part) -> None:
+    """However long groups and jobs were waited for since it was first seen to be gone."""
+    refuses(monkeypatch, lost, "prove_lost")
+    with pytest.raises(LookedError):
+        asyncio.run(steps._bind(scene(lost_switch_steps(LEG, part, UnknownGroups.LATEST))))
+    asyncio.run(steps._bind(scene(switch_steps(LEG, part))))
+
+
+@pytest.mark.parametrize("tail", TailChoice)
+def test_a_source_that_was_written_to_since_it_was_pinned_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, tail: TailChoice
+) -> None:
+    """A way back would begin before what was written, and never bring it."""
+    refuses(monkeypatch, ending, "refuse_written")
+    with pytest.raises(LookedError):
+        asyncio.run(steps._bind(scene(reconcile_steps(LEG, tail))))
+
+
+@pytest.mark.parametrize(
+    ("order", "part"), [(WaveOrder.TOGETHER, Part.ALL), (WaveOrder.PRODUCERS_FIRST, Part.CONSUMERS)]
+)
+def test_who_is_held_stays_so_past_the_point_of_no_return(order: WaveOrder, part: Part) -> None:
+    """Clients that pause with producers, and consumers that pause by themselves."""
+    desk = Desk()
+    wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=(FenceKind.ROUTES,))
+    made = switch_steps(Leg(Migration("move", "old", "new", (wave,)), wave), part)
+    asyncio.run(steps._bind(scene(made, desk=desk)))
+    assert desk.bound == 1
+
+
+def test_a_fence_writes_down_what_it_denies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that exactly that is lifted, whoever may write by then."""
+
+    async def deny(_: Scene) -> dict[str, Any]:
+        return {"made": [["orders", "User:shop"]]}
+
+    monkeypatch.setattr(fencing, "deny", deny)
+    made = switch_steps(LEG, Part.ALL)
+    does: Callable[[Scene], Any] = steps._DO[StepKind.FENCE]
+    assert asyncio.run(does(scene(made, FenceKind.ACL.value))) == {"made": [["orders", "User:shop"]]}
+
+
+def test_a_group_that_is_not_known_goes_on_behind_the_copies_and_not_behind_what_was_written_since() -> None:
+    """A log that begins behind the copies is begun at its beginning."""
+    here, later, new = (TopicPartition("orders", number) for number in range(3))
+    logs = {here: LogBounds(0, 900), later: LogBounds(700, 900), new: LogBounds(0, 5)}
+    copied = {here: 400, later: 400}
+    latest = dict(lost_groups._chosen(UnknownGroups.LATEST, logs, copied))
+    assert latest == {here: 400, later: 700, new: 0}
+    assert dict(lost_groups._chosen(UnknownGroups.EARLIEST, logs, copied)) == {here: 0, later: 700, new: 0}
+
+
+def test_a_partition_of_which_nothing_tells_is_not_known_though_others_of_its_topic_are() -> None:
+    """Whether its members handed those over, or the target has commits of them."""
+    here, other, foreign = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("clicks", 0)
+    logs = dict.fromkeys((here, other, foreign), LogBounds(0, 9))
+    assert set(lost_groups._not_known(logs, (here,), ())) == {other}
+    assert set(lost_groups._not_known(logs, (), (here,))) == {other}
+    assert set(lost_groups._not_known(logs, (), ())) == set(logs)
+    assert set(lost_groups._not_known(logs, (), (here,), is_whole=True)) == set()
