@@ -117,3 +117,4 @@ def test_a_partition_of_which_nothing_tells_is_not_known_though_others_of_its_to
     assert set(lost_groups._not_known(logs, (), (here,))) == {other}
     assert set(lost_groups._not_known(logs, (), ())) == set(logs)
     assert set(lost_groups._not_known(logs, (), (here,), is_whole=True)) == set()
+    assert set(lost_groups._not_known(logs, (), (), is_whole=True)) == set(logs), "what was moved once is gone there"

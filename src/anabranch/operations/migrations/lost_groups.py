@@ -108,7 +108,7 @@ def _not_known(
     A group of which something is known reads the topics of that.  ``is_whole``: it was moved, with all that it had
     committed by then; a link that keeps groups in sync leaves out what it has not copied yet.
     """
-    if is_whole and not mine:
+    if is_whole and there and not mine:
         return {}
     topics = {at.topic for at in (*mine, *there)}
     read = {at: log for at, log in logs.items() if not topics or at.topic in topics}
