@@ -12,7 +12,20 @@ from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.spec import FenceKind
-from anabranch.migration.steps import MigrationStep, Part, StepKind, fence_text, published, readers_held, released
+from anabranch.migration.steps import (
+    MigrationStep,
+    Part,
+    StepKind,
+    fence_text,
+    pause_link,
+    pinned,
+    prepare_reverse,
+    published,
+    readers_held,
+    released,
+    run_reverse,
+    stop_link,
+)
 from anabranch.migration.words import counted
 
 LOOK_LOST_S = 5.0
@@ -31,7 +44,7 @@ def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[Migr
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
         *(published(leg) if moves_readers else ()),
         *released(leg, part),
-        *((_stop(leg),) if moves_writers else ()),
+        *((stop_link(leg),) if moves_writers else ()),
     )
 
 
@@ -40,7 +53,7 @@ def _cut(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     for fence in leg.wave.fences:
         if fence in (FenceKind.ROUTES, FenceKind.HOOK):
             yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, part))
-    yield _pause(leg)
+    yield pause_link(leg)
     tail = f"see up to where each log of {leg.here} was copied, and where it was last seen to end"
     yield MigrationStep(StepKind.LOST_TAIL, leg.wave.name, tail)
 
@@ -64,7 +77,6 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     """What is done once the source of ``leg`` is back, which had been left without it (M3)."""
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     back = f"see that {leg.here} answers, and is the cluster that was left"
-    quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
     found = {
         TailChoice.REFUSE: "anything that was not copied forbids this",
         TailChoice.KEEP: f"it stays on {leg.here}",
@@ -77,24 +89,18 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
             for fence in leg.wave.fences
             if fence is FenceKind.ACL
         ),
-        MigrationStep(
-            StepKind.QUIET, wave, f"see for {quiet} that no log of the wave grows and no transaction is open"
-        ),
-        MigrationStep(StepKind.PIN, wave, f"pin the ends of {topics} on {leg.here}"),
+        *pinned(leg),
         MigrationStep(StepKind.FIND_TAIL, tail.value, f"see what was not copied of {topics}: {found}"),
         *_reconciled(leg, tail),
     )
 
 
 def _reconciled(leg: Leg, tail: TailChoice) -> Iterator[MigrationStep]:
-    wave, link, back = leg.wave.name, leg.link, leg.next.link
+    wave, link = leg.wave.name, leg.link
     if tail is TailChoice.REFUSE:
-        begins = f"create link {back} from {leg.there} to {leg.here}, which goes on where the copies end"
-        yield MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
+        yield prepare_reverse(leg)
         yield MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.here} keeps up from here on")
-        yield MigrationStep(
-            StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact"
-        )
+        yield run_reverse(leg)
     elif tail is TailChoice.KEEP:
         yield MigrationStep(StepKind.JOURNAL, wave, f"write down that it stays on {leg.here}")
     else:
@@ -102,8 +108,8 @@ def _reconciled(leg: Leg, tail: TailChoice) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.RESUME_LINK, link, f"let link {link} copy on")
         yield MigrationStep(StepKind.RUN_LINK, link, f"run link {link}")
         yield MigrationStep(StepKind.DRAIN, link, f"wait until {link} has copied up to the pinned ends")
-        yield _pause(leg)
-        yield _stop(leg)
+        yield pause_link(leg)
+        yield stop_link(leg)
 
 
 def lost_complete_steps(leg: Leg, back: str = "") -> tuple[MigrationStep, ...]:
@@ -118,18 +124,9 @@ def lost_complete_steps(leg: Leg, back: str = "") -> tuple[MigrationStep, ...]:
     links = [leg.at(number) for number in range(leg.number, -1, -1) if not leg.at(number).leads_back]
     return (
         MigrationStep(StepKind.JOURNAL, leg.wave.name, gives_up),
-        _stop(leg),
+        stop_link(leg),
         *(
             MigrationStep(StepKind.DELETE_LINK, one.link, f"delete link {one.link}: what it copied stays, its map goes")
             for one in links
         ),
     )
-
-
-def _pause(leg: Leg) -> MigrationStep:
-    text = f"pause link {leg.link}, so that nothing but applications writes to {leg.there}"
-    return MigrationStep(StepKind.PAUSE_LINK, leg.link, text)
-
-
-def _stop(leg: Leg) -> MigrationStep:
-    return MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")

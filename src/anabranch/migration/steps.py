@@ -137,7 +137,7 @@ def cancel_steps(leg: Leg, *, purge: bool) -> tuple[MigrationStep, ...]:
 
 def _ended(leg: Leg) -> Iterator[MigrationStep]:
     """Of the links that were made for a wave the last one runs; each is the way back of the one before."""
-    yield MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
+    yield stop_link(leg)
     for number in range(leg.number, -1, -1):
         one = leg.at(number)
         text = f"delete link {one.link}: what it copied stays, its offset map goes"
@@ -187,17 +187,45 @@ def readers_held(leg: Leg) -> Iterator[MigrationStep]:
 
 
 def _fenced(leg: Leg, part: Part) -> Iterator[MigrationStep]:
-    wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     for fence in leg.wave.fences:
         if fence is not FenceKind.OBSERVE:
             yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, part))
+    yield from pinned(leg)
+    yield MigrationStep(StepKind.DRAIN, leg.link, f"wait until {leg.link} has copied up to them")
+    yield pause_link(leg)
+
+
+def pinned(leg: Leg) -> Iterator[MigrationStep]:
+    """It is proved that nobody writes, and written down where the logs end."""
     quiet = f"{leg.migration.limits.quiet_ms / 1000:g} s"
     look = f"see for {quiet} that no log of the wave grows and no transaction is open"
-    yield MigrationStep(StepKind.QUIET, wave, look)
-    yield MigrationStep(StepKind.PIN, wave, f"pin the ends of {topics} on {leg.here}")
-    yield MigrationStep(StepKind.DRAIN, leg.link, f"wait until {leg.link} has copied up to them")
+    yield MigrationStep(StepKind.QUIET, leg.wave.name, look)
+    ends = f"pin the ends of {counted(len(leg.wave.topics), 'topic')} on {leg.here}"
+    yield MigrationStep(StepKind.PIN, leg.wave.name, ends)
+
+
+def pause_link(leg: Leg) -> MigrationStep:
+    """The leg's link stands still."""
     pause = f"pause link {leg.link}, so that nothing but applications writes to {leg.there}"
-    yield MigrationStep(StepKind.PAUSE_LINK, leg.link, pause)
+    return MigrationStep(StepKind.PAUSE_LINK, leg.link, pause)
+
+
+def stop_link(leg: Leg) -> MigrationStep:
+    """The leg's link runs no more."""
+    return MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
+
+
+def prepare_reverse(leg: Leg) -> MigrationStep:
+    """The way back is stored."""
+    back = leg.next.link
+    begins = f"create link {back} from {leg.there} to {leg.here}, which goes on where the copies end"
+    return MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
+
+
+def run_reverse(leg: Leg) -> MigrationStep:
+    """The way back runs."""
+    back = leg.next.link
+    return MigrationStep(StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact")
 
 
 def fence_text(fence: FenceKind, leg: Leg, part: Part) -> str:
@@ -222,10 +250,8 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
 
 
 def _end_of_copy(leg: Leg) -> Iterator[MigrationStep]:
-    back = leg.next.link
     yield MigrationStep(StepKind.VERIFY_END, leg.wave.name, "see that both clusters' logs still end where they did")
-    begins = f"create link {back} from {leg.there} to {leg.here}, which goes on where the copies end"
-    yield MigrationStep(StepKind.PREPARE_REVERSE, back, begins)
+    yield prepare_reverse(leg)
 
 
 def published(leg: Leg) -> Iterator[MigrationStep]:
@@ -254,9 +280,8 @@ def released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
 
 def _turned(leg: Leg) -> Iterator[MigrationStep]:
     """Applications go on by now: nothing of this holds them up."""
-    back = leg.next.link
-    yield MigrationStep(StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact")
-    yield MigrationStep(StepKind.STOP_LINK, leg.link, f"end the run of link {leg.link}")
+    yield run_reverse(leg)
+    yield stop_link(leg)
 
 
 def _codes(wave: Wave) -> str:

@@ -152,6 +152,20 @@ class Switch:
                 found.setdefault(self.named[client_id].group, set()).add(ready.static_member)
         return {group: frozenset(members) for group, members in found.items() if group}
 
+    def read_up_to(self, pair: Pair | None = None) -> dict[str, dict[str, int]]:
+        """Up to where members of groups have read, as they handed over: by group, and TOPIC-PARTITION where they are.
+
+        Of two that had a partition, one after the other, the later one has read further.  Only those on ``pair``'s way
+        if it is given.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for client_id, one in self.named.items():
+            if one.group and pair in (None, one.pair):
+                known = found.setdefault(one.group, {})
+                handed = self.ready.get(client_id, Ready()).positions
+                known |= {name: max(at, known.get(name, 0)) for name, at in handed.items()}
+        return found
+
     def drained_topics(self) -> Mapping[Pair, frozenset[str]]:
         """Topics, by their names before, of which all that was written must be copied: those of producers that go."""
         found: dict[Pair, set[str]] = {}

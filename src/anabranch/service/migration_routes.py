@@ -110,15 +110,7 @@ class MigrationRoutes:
     async def handed(self, run_id: str) -> dict[str, dict[str, int]]:
         """Up to where those that are held have read: by group, and TOPIC-PARTITION where they are."""
         held = await self._held(run_id)
-        found: dict[str, dict[str, int]] = {}
-        if held is None:
-            return found
-        for client_id, ready in held.ready.items():
-            if group := held.named[client_id].group:
-                known = found.setdefault(group, {})
-                # Of two that had a partition, one after the other, the later one has read further.
-                known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
-        return found
+        return {} if held is None else held.read_up_to()
 
     async def groups_led(self, leg: Leg) -> frozenset[str]:
         """The groups of the clients of a wave's codes that are there now."""

@@ -297,24 +297,19 @@ class SwitchSteps:
     async def _moved_without(self, journal: Switch, pair: Pair) -> list[str] | None:
         """What is in doubt once the groups of a lost cluster are moved by what clients handed over; None to wait."""
         target, link = self._clusters.cluster(pair[1]), journal.links[pair]
-        positions: dict[str, dict[str, int]] = {}
         doubts: list[str] = []
         topics: set[str] = set()
         for client_id, one in journal.named.items():
             if one.pair != pair:
                 continue
             ready = journal.ready.get(client_id, Ready())
-            if one.group:
-                known = positions.setdefault(one.group, {})
-                # Of two that had a partition, one after the other, the later one has read further.
-                known |= {name: max(at, known.get(name, 0)) for name, at in ready.positions.items()}
-            else:
+            if not one.group:
                 topics |= one.topics.keys()
             for partition, count in sorted(ready.uncertain.items()):
                 if count:
                     where = "" if partition == UNPLACED else f" of {partition}"
                     doubts.append(f"{one.words}: {count:,} messages{where} were not acknowledged")
-        found = await lost.move_without(target, link, positions)
+        found = await lost.move_without(target, link, journal.read_up_to(pair))
         if not found.moved.done:
             self._say(found.moved.why)
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -56,14 +56,21 @@ class GroupUnknownError(RefusedError):
 
 
 async def translate(
-    target: Cluster, link_id: str, questions: Sequence[Question], *, reverse: bool = False, records: bool = False
+    target: Cluster,
+    link_id: str,
+    questions: Sequence[Question],
+    *,
+    reverse: bool = False,
+    records: bool = False,
+    read: Callable[[Cluster, str, Collection[TopicPartition] | None], Awaitable[LinkMaps]] = read_maps,
 ) -> Translation:
     """Translate offsets of source partitions, with ``reverse`` of target partitions.
 
-    An offset is the next record to read; with ``records`` the very record there is meant.  Raises
+    An offset is the next record to read; with ``records`` the very record there is meant.  ``read`` reads the link's
+    maps.  Raises
     UnknownLinkError, TopicNotInLinkError, ClusterError; refusals of single offsets are among the answers.
     """
-    maps = await read_maps(target, link_id, None if reverse else {partition for partition, _ in questions})
+    maps = await read(target, link_id, None if reverse else {partition for partition, _ in questions})
     known = sorted(maps.topics.values() if reverse else maps.topics)
     for partition, _ in questions:
         if partition.topic not in known:

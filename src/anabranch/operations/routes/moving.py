@@ -6,7 +6,7 @@ Each may be done again after a crash: pinning again pins later ends, moving a gr
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
@@ -18,11 +18,10 @@ from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.model import filters, naming
 from anabranch.model.groups import Group
-from anabranch.model.link import LinkSpec, UnknownLinkError
-from anabranch.model.positions import Answered
+from anabranch.model.link import LinkSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups import sync, undo
-from anabranch.operations.links.status import has_control_topics, stored
+from anabranch.operations.links.status import has_control_topics
 from anabranch.operations.offsets.translate import translate
 from anabranch.state.maps.backwards import either_way
 from anabranch.state.topics.control import Links
@@ -119,25 +118,13 @@ async def starts(
     The maps are read once for all clients; the link may lead either way.
     """
     asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
-    answers = await _answers(source, target, link, asked) if asked else ()
+    answers = (await translate(target, link, asked, read=either_way(source))).answers if asked else ()
     there = {(one.partition, one.offset): (one.to, one.answer) for one in answers}
     found: dict[str, Mapping[str, int]] = {}
     for client_id, each in positions.items():
         places = [there[TopicPartition.parse(name), at] for name, at in each.items()]
         found[client_id] = {str(to): offset for to, offset in places if to is not None and offset is not None}
     return found
-
-
-async def _answers(
-    source: Cluster, target: Cluster, link: str, asked: Sequence[tuple[TopicPartition, int]]
-) -> tuple[Answered, ...]:
-    try:
-        return (await translate(target, link, asked)).answers
-    except UnknownLinkError:
-        _, record = await stored(source, link)
-        if record.wanted.spec.source.context != target.name:  # another link of that name
-            raise
-        return (await translate(source, link, asked, reverse=True)).answers
 
 
 async def move_groups(

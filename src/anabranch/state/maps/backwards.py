@@ -7,11 +7,10 @@ there.  Where they go on is in the map of that link, backwards.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.groups.snapshot import ReadMaps
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
@@ -31,15 +30,15 @@ def backwards(maps: LinkMaps) -> LinkMaps:
     return LinkMaps(made, topics, lanes, doubts)
 
 
-def either_way(source: Cluster) -> ReadMaps:
+def either_way(source: Cluster) -> Callable[[Cluster, str, Collection[TopicPartition] | None], Awaitable[LinkMaps]]:
     """What reads the maps of a link that leads from a cluster to another, or of one that leads from there to it."""
 
-    async def read(target: Cluster, link: str, partitions: Collection[TopicPartition]) -> LinkMaps:
+    async def read(target: Cluster, link: str, partitions: Collection[TopicPartition] | None) -> LinkMaps:
         try:
             return await read_maps(target, link, partitions)
         except UnknownLinkError:
             pass
-        found = await read_maps(source, link, None if partitions else ())
+        found = await read_maps(source, link, () if partitions is not None and not partitions else None)
         if found.spec.source.context != target.name:  # another link of that name
             raise UnknownLinkError(link, target.name)
         return backwards(found)
