@@ -1,0 +1,1 @@
+"""SQL jobs on streams, run by Spark."""

@@ -1,0 +1,1 @@
+"""SQL jobs on streams, as values: scripts, tables, versions, lineage; pure."""
