@@ -33,13 +33,16 @@ def test_the_pieces_of_a_script_give_it_back_and_no_quoted_semicolon_cuts(statem
 def test_any_text_is_cut_whole_or_refused_with_its_place(script: str) -> None:
     """P1 for text that nobody wrote with care."""
     try:
+        statements = split(script)
+    except ScriptError as caught:
+        error = caught
+    else:
         assert ";".join(pieces(script)) == script
-        numbers = [statement.number for statement in split(script)]
-        assert numbers == list(range(1, len(numbers) + 1))
-    except ScriptError as error:
-        lines = script.split("\n")
-        assert 1 <= error.line <= len(lines)
-        assert 1 <= error.column <= len(lines[error.line - 1])
+        assert [statement.number for statement in statements] == list(range(1, len(statements) + 1))
+        return
+    lines = script.split("\n")
+    assert 1 <= error.line <= len(lines)
+    assert 1 <= error.column <= len(lines[error.line - 1])
 
 
 @given(st.lists(STATEMENTS, max_size=4))
