@@ -51,3 +51,20 @@ def error_at(
 ) -> ScriptError:
     """The error of a place in a script, with its excerpt."""
     return ScriptError(problem, number, line, column, excerpt(script, line, column), fix, condition)
+
+
+@dataclass(eq=False)
+class NoSelectError(ConfigError):
+    """A statement of which rows were wanted has none."""
+
+    number: int
+    known: tuple[int, ...]
+
+    @property
+    def message(self) -> str:
+        return f"statement {self.number} has no rows" if self.number else "the script has no SELECT"
+
+    @property
+    def hint(self) -> str:
+        known = ", ".join(map(str, self.known))
+        return f"statements that have some: {known}" if known else "write a SELECT, or an INSERT INTO ... SELECT"

@@ -1,0 +1,248 @@
+"""Run a stream: ``spark-submit stream.py SPEC.json`` or ``python -m anabranch.spark.jobs.stream SPEC.json``.
+
+Arguments: the file with a StreamRunSpec, then ``--mode`` (``run``, ``validate``, ``preview``), ``--master``,
+``--log FILE`` and ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted; to validate ``--plans``, to preview
+``--select N``, ``--rows N``, ``--seconds S`` and ``--start POSITION``.  With ``--master`` Spark's Kafka source is
+brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
+``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of standard input ends the job, too.
+
+Each event is a line of JSON on standard output: docs/reference/stream-events.md.  SIGTERM and SIGINT end each query
+after the micro-batch that runs.  Exits with 0 where it was ended so or has finished, else with the error's code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
+from pyspark import __version__ as spark_version
+from pyspark.sql import Row, SparkSession
+
+from anabranch.config.offsets_file import start_of
+from anabranch.config.streamspec import StreamRunSpec
+from anabranch.errors import AnabranchError
+from anabranch.jars.connector import with_connector
+from anabranch.model.start import StartPosition
+from anabranch.spark.errors import JvmGoneError
+from anabranch.spark.jobs.ending import JobFaultError
+from anabranch.spark.jobs.stream_events import StreamEvents, shown, take_output
+from anabranch.spark.jobs.stream_told import analysed_fields, columns_fields
+from anabranch.spark.jobs.tied import end_with_command, name_of, terminate
+from anabranch.spark.session import session
+from anabranch.spark.streams import running as queries
+from anabranch.spark.streams.analysis import AnalysedScript, analyse
+from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
+from anabranch.spark.streams.kafka_tables import KafkaReading
+from anabranch.spark.streams.kafka_writing import kafka_kind
+from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
+from anabranch.spark.streams.running import RunningQuery
+from anabranch.spark.streams.settings import SETTINGS
+from anabranch.spark.streams.sinks.console import console_kind
+from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.streams.errors import NoSelectError
+from anabranch.streams.events import StreamEventKind
+from anabranch.streams.script import split
+
+MODES = ("run", "validate", "preview")
+INTERRUPTED = 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    options = _options(argv)
+    events = StreamEvents(take_output(options.log))
+    job = StreamJob(events, options)
+    try:
+        code = job.run()
+    except AnabranchError as error:
+        code = job.failed(error)
+    except KeyboardInterrupt:  # before there is a query that could end cleanly
+        code, job.outcome = INTERRUPTED, "stopped"
+    except (Py4JError, ConnectionError) as error:
+        traceback.print_exc()
+        is_java = isinstance(error, Py4JJavaError)
+        code = job.failed(JobFaultError(str(error)[:500]) if is_java else JvmGoneError.of(error))
+    except Exception as error:
+        traceback.print_exc()
+        code = job.failed(JobFaultError(f"{type(error).__name__}: {str(error)[:500]}"))
+    job.end(code)
+    return code
+
+
+class StreamJob:
+    """One run, validation or preview."""
+
+    def __init__(self, events: StreamEvents, options: argparse.Namespace) -> None:
+        self._events = events
+        self._options = options
+        self._began = time.monotonic()
+        self._asked: list[int] = []
+        self._running: list[RunningQuery] = []
+        self._more: dict[str, Any] = {}
+        self.outcome = "failed"
+
+    def run(self) -> int:
+        """Do what the mode says; raises AnabranchError."""
+        options = self._options
+        spec = StreamRunSpec.from_json(options.spec.read_text(encoding="utf-8"))
+        self._events = replace(self._events, spec=spec)
+        log = None if options.log is None else str(options.log)
+        self._events.tell(StreamEventKind.STARTING, master=options.master, spark_log=log)
+        split(spec.script)  # what needs no Spark is told before it has started
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        if options.tied:
+            end_with_command(terminate)
+        settings = {**SETTINGS, **dict(options.conf)}
+        if options.master is not None:
+            settings = with_connector(settings, spark_version)
+        spark = session(f"anabranch stream {spec.stream}", options.master, settings)
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, self._ask)  # after Spark, which installs handlers of its own
+            if options.mode == "validate":
+                return self._validate(spark, spec)
+            if options.mode == "preview":
+                return self._preview(spark, spec)
+            return self._run(spark, spec)
+        finally:
+            queries.close(self._running)
+            spark.stop()
+
+    def failed(self, error: AnabranchError) -> int:
+        """Tell of what ended it; returns the exit code."""
+        query = getattr(error, "query", None)
+        fields = {"query": query, "statement": getattr(error, "statement", None), "line": getattr(error, "line", None)}
+        is_of_query = isinstance(query, str) and isinstance(fields["statement"], int)
+        return self._events.fail(error, **(fields if is_of_query else {}))
+
+    def end(self, code: int) -> None:
+        """The last event."""
+        totals = {one.plan.query: one.totals.fields() for one in self._running}
+        seconds = round(time.monotonic() - self._began, 1)
+        fields = {"outcome": self.outcome, "exit_code": code, "seconds": seconds, "queries": totals, **self._more}
+        self._events.tell(StreamEventKind.ENDED, **fields)
+
+    def _validate(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        clusters = UnaskedClusters() if spec.routes else _clusters(spec)
+        kafka = KafkaReading(clusters, looks_up=False)
+        found = self._analysed(spark, spec, kafka)
+        self._events.tell(StreamEventKind.ANALYSED, **analysed_fields(found, self._options.plans))
+        self.outcome = "finished"
+        return 0
+
+    def _preview(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        start: StartPosition | None = None if self._options.start is None else start_of(self._options.start)
+        found = self._analysed(spark, spec, KafkaReading(_clusters(spec), start=start, most=MOST_PER_BATCH))
+        number = self._options.select or next(iter(found.selects), 0)
+        rows = found.selects.get(number)
+        if rows is None:
+            raise NoSelectError(number, tuple(found.selects))
+        self._events.tell(StreamEventKind.COLUMNS, statement=number, columns=columns_fields(rows.schema))
+
+        def show(batch: int, found: Sequence[Row]) -> None:
+            self._events.tell(StreamEventKind.ROWS, batch=batch, rows=[[shown(one) for one in row] for row in found])
+
+        self.outcome, count = preview(rows, self._options.rows, self._options.seconds, self._is_asked, show)
+        self._more = {"rows": count}
+        return 0
+
+    def _run(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        queries.trigger_of(spec.trigger)
+        kafka = KafkaReading(_clusters(spec))
+        found = self._analysed(spark, spec, kafka)
+        self._running = queries.opened(spec, found.inserts, self._kinds(spec))
+        if self._is_asked():
+            self.outcome = "stopped"
+            return 0
+        resumed = {one.plan.query: queries.is_resumed(spark, one.checkpoint) for one in self._running}
+        try:
+            queries.start(self._running, spec.trigger)
+            told = [_query_fields(one, resumed[one.plan.query]) for one in self._running]
+            application = spark.sparkContext.applicationId
+            self._events.tell(StreamEventKind.STARTED, application=application, spark=spark.version, queries=told)
+            self.outcome = queries.watch(self._running, self._is_asked, self._progress)
+        except AnabranchError:
+            self._stop("failed")
+            raise
+        if self.outcome == "stopped":
+            self._stop(name_of(self._asked[0]))
+        return 0
+
+    def _stop(self, reason: str) -> None:
+        self._events.tell(StreamEventKind.STOPPING, reason=reason)
+        queries.stop(self._running, self._progress)
+
+    def _analysed(self, spark: SparkSession, spec: StreamRunSpec, kafka: KafkaReading) -> AnalysedScript:
+        return analyse(spec.script, spark, self._kinds(spec), kafka)
+
+    def _kinds(self, spec: StreamRunSpec) -> Any:
+        return sink_kinds((kafka_kind(_clusters(spec)), console_kind(self._show)))
+
+    def _show(self, query: str, batch: int, columns: Sequence[str], rows: Sequence[Row], more: bool) -> None:
+        told = [[shown(one) for one in row] for row in rows]
+        fields = {"query": query, "batch": batch, "columns": list(columns), "rows": told, "more": more}
+        self._events.tell(StreamEventKind.ROWS, **fields)
+
+    def _progress(self, fields: Any) -> None:
+        self._events.tell(StreamEventKind.PROGRESS, **fields)
+
+    def _is_asked(self) -> bool:
+        return bool(self._asked)
+
+    def _ask(self, number: int, _frame: FrameType | None) -> None:
+        self._asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder
+
+
+def _clusters(spec: StreamRunSpec) -> ClusterCodes:
+    return RoutedClusters(spec.routes, spec.stream) if spec.routes else ContextClusters(spec.clusters)
+
+
+def _query_fields(one: RunningQuery, resumed: bool) -> dict[str, Any]:
+    plan = one.plan
+    return {
+        "query": plan.query,
+        "statement": plan.number,
+        "line": plan.line,
+        "table": plan.target.name,
+        "connector": plan.target.provider,
+        "mode": plan.mode,
+        "checkpoint": one.checkpoint,
+        "resumed": resumed,
+    }
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="anabranch-stream-job", description=__doc__)
+    parser.add_argument("spec", type=Path)
+    parser.add_argument("--mode", choices=MODES, default="run")
+    parser.add_argument("--master")
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
+    parser.add_argument("--plans", action="store_true")
+    parser.add_argument("--select", type=int, default=0)
+    parser.add_argument("--rows", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--start")
+    parser.add_argument("--tied", action="store_true")
+    return parser.parse_args(argv)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

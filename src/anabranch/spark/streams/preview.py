@@ -1,0 +1,96 @@
+"""A look at the rows of one SELECT: read, shown as they come, and written nowhere.
+
+Invariants
+    V1  no offset is committed and no group is made: Spark assigns partitions itself.
+    V2  the checkpoint is a directory of this process, and is gone with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.streaming.query import StreamingQuery
+
+from anabranch.errors import ProtocolError
+from anabranch.spark.scratch import ScratchDirectory
+from anabranch.spark.streams.failing import innermost
+from anabranch.spark.streams.modes import first_mode
+from anabranch.spark.streams.refusals import sentence
+
+MOST_PER_BATCH = 10_000
+"""Records that a micro-batch of a preview reads at most, of each Kafka table."""
+_LOOK_S = 0.1
+ShowRows = Callable[[int, Sequence[Row]], None]
+
+
+@dataclass(eq=False)
+class PreviewFailedError(ProtocolError):
+    """A preview's query failed in Spark."""
+
+    why: str
+    condition: str = ""
+    fix: str = ""
+
+    _message = "the preview failed: {why}"
+    _hint = "{fix}"
+
+
+@dataclass(slots=True)
+class _Shown:
+    most: int
+    show: ShowRows
+    rows: int = 0
+
+    def take(self, batch: DataFrame, batch_id: int) -> None:
+        left = self.most - self.rows
+        if left > 0:
+            found = batch.take(left)
+            self.rows += len(found)
+            if found:
+                self.show(batch_id, found)
+
+
+def preview(
+    rows: DataFrame, most: int, seconds: float, is_asked: Callable[[], bool], show: ShowRows
+) -> tuple[str, int]:
+    """Show at most so many rows, for at most so long.
+
+    Returns ``finished``, ``timeout`` or ``stopped``, and how many rows there were.  Raises PreviewFailedError.
+    """
+    found = _Shown(most, show)
+    try:
+        if not rows.isStreaming:
+            found.take(rows, 0)
+            return "finished", found.rows
+        with ScratchDirectory("preview") as scratch:
+            place = (scratch.path / "checkpoint").as_uri()
+            mode = first_mode(rows, ("append", "update", "complete"))
+            query = (
+                rows.writeStream.foreachBatch(found.take).outputMode(mode).option("checkpointLocation", place).start()
+            )
+            try:
+                return _until(query, found, time.monotonic() + seconds, is_asked), found.rows
+            finally:
+                query.stop()
+    except PreviewFailedError:
+        raise
+    except Exception as error:
+        condition, why, fix = sentence(error)
+        raise PreviewFailedError(why, condition, fix) from error
+
+
+def _until(query: StreamingQuery, found: _Shown, deadline: float, is_asked: Callable[[], bool]) -> str:
+    while found.rows < found.most:
+        failed = query._jsq.exception()
+        if failed.isDefined():
+            condition, why, fix = innermost(failed.get())
+            raise PreviewFailedError(why, condition, fix)
+        if is_asked():
+            return "stopped"
+        if time.monotonic() > deadline:
+            return "timeout"
+        time.sleep(_LOOK_S)
+    return "finished"

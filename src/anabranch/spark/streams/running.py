@@ -1,0 +1,196 @@
+"""The queries of a stream: started together, watched, and ended together.
+
+Invariants
+    R1  no query is started before every sink has been checked.
+    R2  where one query fails, all end, and the error is that query's.
+    R3  asked to end, a query ends between two micro-batches; one whose micro-batch takes longer than ``BATCH_S`` is
+        ended in it, and does that batch again at its next start.
+"""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from anabranch.config.streamspec import StreamRunSpec
+from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.spark.streams.analysis import InsertPlan
+from anabranch.spark.streams.failing import FailedQueryError, query_failure
+from anabranch.spark.streams.progress import QueryTotals, progress_fields
+from anabranch.spark.streams.sinks.port import BatchSink, QueryIdentity, Sink, SinkKind
+
+LOOK_S = 0.2
+BATCH_S = 60.0
+_STOP_LOOK_S = 0.01
+_AVAILABLE_NOW = "availablenow"
+TellProgress = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(slots=True)
+class RunningQuery:
+    """An INSERT as it runs."""
+
+    plan: InsertPlan
+    sink: Sink
+    checkpoint: str
+    query: StreamingQuery | None = None
+    error: AnabranchError | None = None
+    totals: QueryTotals = field(default_factory=QueryTotals)
+    _told: str = ""
+
+    def write(self, batch: DataFrame, batch_id: int) -> None:
+        """Hand a micro-batch to its sink; an error of ours is kept, for Spark hands on its text alone."""
+        assert isinstance(self.sink, BatchSink)
+        try:
+            self.sink.write(batch, batch_id)
+        except AnabranchError as error:
+            self.error = error
+            raise
+
+    def new_progress(self) -> Iterable[dict[str, Any]]:
+        """The fields of each progress that was not told yet, in order."""
+        assert self.query is not None
+        recent = self.query._jsq.recentProgress()
+        fresh: list[Any] = []
+        for one in reversed(list(recent)):
+            if one.timestamp() == self._told:
+                break
+            fresh.append(one)
+        if fresh:
+            self._told = fresh[0].timestamp()
+        for one in reversed(fresh):
+            is_batch = isinstance(self.sink, BatchSink)
+            yield progress_fields(self.plan.query, one.json(), self.totals, self.sink.counts if is_batch else None)
+
+
+def checkpoint_of(spec: StreamRunSpec, query: str) -> str:
+    """Where a query's checkpoint is."""
+    return f"{spec.checkpoints.rstrip('/')}/{urllib.parse.quote(query, safe=' .-_')}"
+
+
+def opened(spec: StreamRunSpec, plans: Iterable[InsertPlan], kinds: Mapping[str, SinkKind]) -> list[RunningQuery]:
+    """Each INSERT with its sink, checked (R1); raises what the sinks raise, as an error of the query."""
+    found: list[RunningQuery] = []
+    try:
+        for plan in plans:
+            identity = QueryIdentity(spec.stream, plan.query, spec.fence)
+            sink = kinds[plan.target.provider].open(plan.target, identity)
+            found.append(RunningQuery(plan, sink, checkpoint_of(spec, plan.query)))
+            sink.check(plan.rows.schema)
+    except AnabranchError:
+        close(found)
+        raise
+    return found
+
+
+def start(running: Iterable[RunningQuery], trigger: str) -> None:
+    """Start every query; raises FailedQueryError, InvalidFieldError for a trigger that is none."""
+    trigger_of(trigger)
+    for one in running:
+        try:
+            writer = _writer(one)
+            writer = writer.outputMode(one.plan.mode).queryName(one.plan.query)
+            writer = writer.option("checkpointLocation", one.checkpoint).trigger(**trigger_of(trigger))
+            one.query = writer.start()
+        except AnabranchError:
+            raise
+        except Exception as error:
+            raise FailedQueryError.of(one.plan, error) from error
+
+
+def watch(running: list[RunningQuery], is_asked: Callable[[], bool], tell: TellProgress) -> str:
+    """Stay until they are asked to end, or have ended by themselves; returns ``stopped`` or ``finished``.
+
+    Raises the error of the first that fails (R2); whoever called stops the others.
+    """
+    while True:
+        _tell_all(running, tell)
+        for one in running:
+            assert one.query is not None
+            if not one.query.isActive and one.query.exception() is not None:
+                raise one.error or query_failure(one.plan, one.query)
+        if is_asked():
+            return "stopped"
+        if all(one.query is not None and not one.query.isActive for one in running):
+            _tell_all(running, tell)
+            return "finished"
+        time.sleep(LOOK_S)
+
+
+def stop(running: Iterable[RunningQuery], tell: TellProgress) -> None:
+    """End each query between two micro-batches (R3)."""
+    left = [one for one in running if one.query is not None and one.query.isActive]
+    batches = {id(one): _last_batch(one) for one in left}
+    deadline = time.monotonic() + BATCH_S
+    while left:
+        is_late = time.monotonic() > deadline
+        for one in list(left):
+            assert one.query is not None
+            # A batch that ended since is as good as none: the next one has written nothing yet.
+            if is_late or not _is_in_batch(one) or _last_batch(one) != batches[id(one)]:
+                one.query.stop()
+                left.remove(one)
+        time.sleep(_STOP_LOOK_S)
+    _tell_all(running, tell)
+
+
+def close(running: Iterable[RunningQuery]) -> None:
+    """Give back what the sinks hold."""
+    for one in running:
+        if isinstance(one.sink, BatchSink):
+            one.sink.close()
+
+
+def trigger_of(text: str) -> dict[str, Any]:
+    """A trigger as Spark's writer takes it; raises InvalidFieldError."""
+    if text.replace(" ", "").lower() == _AVAILABLE_NOW:
+        return {"availableNow": True}
+    number, _, unit = text.strip().partition(" ")
+    if not (number.isascii() and number.isdigit()) or unit.rstrip("s") not in (
+        "millisecond",
+        "second",
+        "minute",
+        "hour",
+    ):
+        fix = "write availableNow, or an interval such as '5 seconds'"
+        raise InvalidFieldError("stream", "trigger", f"{text!r} is no trigger", fix)
+    return {"processingTime": text.strip()}
+
+
+def _writer(one: RunningQuery) -> DataStreamWriter:
+    if isinstance(one.sink, BatchSink):
+        return one.plan.rows.writeStream.foreachBatch(one.write)
+    return one.sink.writer(one.plan.rows)
+
+
+def _tell_all(running: Iterable[RunningQuery], tell: TellProgress) -> None:
+    for one in running:
+        if one.query is not None:
+            for fields in one.new_progress():
+                tell(fields)
+
+
+def _is_in_batch(one: RunningQuery) -> bool:
+    assert one.query is not None
+    return one.query.isActive and bool(one.query.status["isTriggerActive"])
+
+
+def _last_batch(one: RunningQuery) -> str:
+    assert one.query is not None
+    last = one.query._jsq.lastProgress()
+    return "" if last is None else str(last.timestamp())
+
+
+def is_resumed(spark: SparkSession, checkpoint: str) -> bool:
+    """Whether a query has planned a micro-batch before, by the offsets in its checkpoint."""
+    jvm = spark._jvm
+    assert jvm is not None
+    path = jvm.org.apache.hadoop.fs.Path(f"{checkpoint}/offsets")
+    return bool(path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(path))
