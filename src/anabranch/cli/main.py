@@ -16,6 +16,7 @@ from anabranch.cli import contexts as context
 from anabranch.cli import links as link
 from anabranch.cli import migrations as migrate
 from anabranch.cli import routes as route
+from anabranch.cli import streams as stream
 from anabranch.cli.accounts import accounts, tokens
 from anabranch.cli.hints import typed_target
 from anabranch.cli.jobs import report
@@ -40,6 +41,7 @@ app.add_typer(verify.app, name="verify")
 app.add_typer(migrate.app, name="migrate")
 app.command("serve")(serve)
 app.add_typer(route.app, name="route")
+app.add_typer(stream.app, name="stream")
 app.add_typer(accounts, name="account")
 app.add_typer(tokens, name="token")
 app.add_typer(sandbox.app, name="sandbox")

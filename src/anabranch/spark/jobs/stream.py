@@ -61,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     options = _options(argv)
     events = StreamEvents(take_output(options.log))
-    job = StreamJob(events, options)
+    job = JobOfStream(events, options)
     try:
         code = job.run()
     except AnabranchError as error:
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-class StreamJob:
+class JobOfStream:
     """One run, validation or preview."""
 
     def __init__(self, events: StreamEvents, options: argparse.Namespace) -> None:

@@ -1,0 +1,64 @@
+"""``anabranch stream validate``: whether a script can be run, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import platformdirs
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.options import settings_of
+from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.render import grid
+from anabranch.cli.running import run as run_verb
+from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, follow, spec_of
+from anabranch.streams.events import StreamEvent, StreamEventKind
+
+
+def validate(
+    ctx: typer.Context,
+    file: FileArgument,
+    master: MasterOption = "local[1]",
+    conf: ConfOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Look at a script as Spark does, and show its statements, tables and queries; exits with 2 where it is wrong.
+
+    Nothing is connected to: neither a cluster nor a database. The first error is shown with its line. See
+    docs/reference/stream-sql.md.
+    """
+    from anabranch.operations.jobs.streamjob import start_stream
+
+    spec, settings = spec_of(ctx, file), settings_of(conf)
+    directory = platformdirs.user_state_path("anabranch") / "stream" / "validate"
+    found: dict[str, Any] = {}
+
+    def tell(event: StreamEvent, _line: str) -> None:
+        if event.kind is StreamEventKind.ANALYSED:
+            found.update({name: event.fields[name] for name in ("statements", "tables", "selects", "inserts")})
+
+    code = run_verb(follow(lambda: start_stream(spec, master, settings, directory, ("--mode", "validate")), file, tell))
+    if code == 0:
+        emit(found, analysed(found), output)
+    raise typer.Exit(code)
+
+
+def analysed(found: Mapping[str, Any]) -> RenderableType:
+    """The event ``analysed`` as tables."""
+    statements = grid("STATEMENT", "LINE", "KIND", "NAME", "COLUMNS", right=("STATEMENT", "LINE"))
+    columns = {one["number"]: one["columns"] for one in (*found["selects"], *found["inserts"])}
+    declared = {one["line"]: one["columns"] for one in found["tables"]}
+    for one in found["statements"]:
+        fields = columns.get(one["number"]) or declared.get(one["line"], ()) if one["kind"] != "view" else ()
+        shape = ", ".join(f"{column['name']} {column['type']}" for column in fields)
+        statements.add_row(str(one["number"]), str(one["line"]), one["kind"], one["name"], shape)
+    queries = grid("QUERY", "STATEMENT", "INTO", "CONNECTOR", "OUTPUT MODE", right=("STATEMENT",))
+    connectors = {one["name"]: one["connector"] for one in found["tables"]}
+    for one in found["inserts"]:
+        queries.add_row(one["query"], str(one["number"]), one["table"], connectors.get(one["table"], ""), one["mode"])
+    if not found["inserts"]:
+        return Group(statements, Text(), Text("no INSERT: `anabranch stream preview` shows its rows"))
+    return Group(statements, Text(), queries)
