@@ -41,6 +41,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "rebuild": ("tests/integration/rebuild", "tests/integration/migrations"),
     "kills": ("tests/integration/kills",),
     "spark": ("tests/integration/spark",),
+    "streams": ("tests/integration/streams",),
     "routes": ("tests/integration/sdk",),
     "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),

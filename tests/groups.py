@@ -15,6 +15,7 @@ _TOGETHER = {
     for package, names in (
         ("sdk", ("callbacks", "coordinated", "java_example", "killed", "programs", "spark_routes", "switching")),
         ("verify", ("planted", "sums", "verbs")),
+        ("streams", ("refusals", "script", "stream_jobs")),
     )
     for name in names
 }

@@ -107,8 +107,8 @@ class _Analysis:
     spark: SparkSession
     kinds: Mapping[str, SinkKind]
     kafka: KafkaReading
-    reads: Mapping[str, bool]
-    """Tables that the script reads, by their names in lower case, and whether as streams."""
+    reads: Mapping[str, frozenset[bool]]
+    """Tables that the script reads, by their names in lower case: whether as streams, or also as they are."""
     tables: dict[str, TableDeclaration] = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
@@ -181,6 +181,8 @@ class _Analysis:
         try:
             fit = fitted(rows, target, parsed.columns, parsed.by_name)
             mode = mode_of(fit, target)
+            if target.provider == kafka_tables.PROVIDER:
+                kafka_tables.encoded(fit, target)
         except Exception as error:
             raise self.script.told(error, statement) from error
         before = sum(one.target.name == target.name for one in self.inserts)
@@ -214,6 +216,10 @@ class _Analysis:
         if table is None or name in self.shown:
             return
         is_kafka = table.provider == kafka_tables.PROVIDER
+        ways = self.reads.get(name, frozenset())
+        if len(ways) > 1 and not is_kafka and table.provider not in native_tables.RATE:
+            problem = f"table {table.name} is read as a stream, and elsewhere as it is"
+            raise self.script.refuse(statement, problem, "declare it twice, by two names", "TWO_WAYS", table.name)
         if not is_kafka and table.provider not in native_tables.READING and table.provider in self.kinds:
             problem = f"table {table.name} is only written: connector {table.provider} reads nothing"
             raise self.script.refuse(statement, problem, "read from another table", "NO_SOURCE", table.name)
@@ -221,7 +227,7 @@ class _Analysis:
             if is_kafka:
                 rows = self.kafka.rows(self.spark, table)
             else:
-                rows = native_tables.rows(self.spark, table, self.reads.get(name, False))
+                rows = native_tables.rows(self.spark, table, True in ways)
             rows.createOrReplaceTempView(f"`{table.name.replace('`', '``')}`")
         except Exception as error:
             raise self.script.told(error, _at(self.script, table, statement)) from error
@@ -258,11 +264,11 @@ def _names_read(parsed: ParsedStatement) -> list[str]:
     return [name for name, _ in _relations(parsed.query)]
 
 
-def _reads(statements: Iterable[ParsedStatement]) -> dict[str, bool]:
-    found: dict[str, bool] = {}
+def _reads(statements: Iterable[ParsedStatement]) -> dict[str, frozenset[bool]]:
+    found: dict[str, frozenset[bool]] = {}
     for parsed in statements:
         for name, streams in _relations(parsed.query) if parsed.query is not None else ():
-            found[name] = found.get(name, False) or streams
+            found[name] = found.get(name, frozenset()) | {streams}
     return found
 
 

@@ -24,7 +24,7 @@ _HINTS = (
     ("No space left on device", "free the disk, and start the stream again: it goes on where it stood"),
     ("STATE_STORE", "the changed query does not fit the state of the old one: start it on a new checkpoint"),
     ("INCOMPATIBLE", "the changed query does not fit the checkpoint of the old one: start it on a new checkpoint"),
-    ("UnknownTopicOrPartition", "the topic is not there: correct the table, or make the topic"),
+    ("does not host this topic-partition", "the topic is gone, or has fewer partitions: make it again"),
     ("TimeoutException", "see that the cluster is reached from here: anabranch context show CODE"),
 )
 _AGAIN = "start the stream again: it goes on where it stood; where it fails again, read the job's log"

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from anabranch.errors import ClusterError, InvalidFieldError
+from anabranch.errors import ConfigError, InvalidFieldError
+from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.start import look_up
 from anabranch.model.cluster import ClusterContext
@@ -30,7 +32,7 @@ from anabranch.model.routing import ClientRole
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.spark.streams import formats
-from anabranch.spark.streams.clusters import ClusterCodes
+from anabranch.spark.streams.clusters import ClusterCodes, LedTable
 from anabranch.spark.streams.formats import ValueFormat, columns_of, format_of
 from anabranch.spark.streams.formats.port import OWN
 from anabranch.streams.connectors import Connector, choice, flag, option
@@ -63,7 +65,7 @@ _VALUE, _DECODED, _NUMBER = "_anabranch_value", "_anabranch_decoded", "_anabranc
 
 
 @dataclass(eq=False)
-class NoTopicError(ClusterError):
+class NoTopicError(ConfigError):
     """A topic of a table is not there."""
 
     topic: str
@@ -75,7 +77,7 @@ class NoTopicError(ClusterError):
 
 @dataclass(frozen=True, slots=True)
 class KafkaReading:
-    """How Kafka tables are read: whom to ask for clusters, and whether a start is looked up there.
+    """How Kafka tables are read: whom to ask for clusters, and whether topics and starts are looked up there.
 
     ``start`` is taken in place of each table's own; ``most`` bounds a micro-batch, 0 does not.
     """
@@ -86,9 +88,11 @@ class KafkaReading:
     most: int = 0
 
     def rows(self, spark: SparkSession, table: TableDeclaration) -> DataFrame:
-        """The records of a table as a stream; raises InvalidFieldError, ClusterError, ConfigError."""
+        """The records of a table as a stream; raises ConfigError, ClusterError."""
         topics = topics_of(table)
         led = self.clusters.lead(option(table, "cluster"), topics, ClientRole.CONSUMER)
+        if self.looks_up:
+            check_topics(led)
         settings = {
             **led.options(ClientRole.CONSUMER),
             **kafka_settings(table),
@@ -220,18 +224,36 @@ def _as_declared(table: TableDeclaration, schema: StructType) -> TableDeclaratio
     return replace(table, columns=tuple(Declared(one.name, one.dataType.simpleString()) for one in schema))
 
 
+def check_topics(led: LedTable) -> None:
+    """Raise NoTopicError for a topic that is not there, ClusterError where the cluster does not answer."""
+    asyncio.run(_partitions(led.context, led.topics))
+
+
+async def _partitions(context: ClusterContext, topics: Iterable[str]) -> None:
+    async with open_cluster(context) as cluster:
+        await _known(cluster, topics)
+
+
+async def _known(cluster: Cluster, topics: Iterable[str]) -> list[TopicPartition]:
+    """All partitions of some topics."""
+    names = sorted(topics)
+    answer = await cluster.metadata(names)
+    found: list[TopicPartition] = []
+    for topic in names:
+        known = answer.topics.get(topic)
+        if known is None or known.error == UNKNOWN_TOPIC:
+            raise NoTopicError(topic, cluster.name)
+        cluster.check(known.error, "Describe", f"topic {topic}")
+        found += [TopicPartition(topic, number) for number in sorted(known.partitions)]
+    return found
+
+
 async def _offsets(
     context: ClusterContext, start: StartPosition, names: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
     """A start as offsets of every partition there; ``names`` are the topics' names there, by those of the table."""
     async with open_cluster(context) as cluster:
-        answer = await cluster.metadata(sorted(names.values()))
-        partitions = []
-        for topic in names.values():
-            known = answer.topics.get(topic)
-            if known is None or not known.partitions:
-                raise NoTopicError(topic, context.name)
-            partitions += [TopicPartition(topic, number) for number in sorted(known.partitions)]
+        partitions = await _known(cluster, names.values())
         if start.kind is StartKind.OFFSETS:
             given = {
                 TopicPartition(names.get(one.topic, one.topic), one.partition): at for one, at in start.offsets.items()

@@ -8,8 +8,8 @@ from pyspark.sql.types import StructType
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.routing import ClientRole
-from anabranch.spark.streams.clusters import ClusterCodes
-from anabranch.spark.streams.kafka_tables import PROVIDER, WRITING, encoded, kafka_settings, topics_of
+from anabranch.spark.streams.clusters import ClusterCodes, LedTable
+from anabranch.spark.streams.kafka_tables import PROVIDER, WRITING, check_topics, encoded, kafka_settings, topics_of
 from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
 from anabranch.streams.connectors import option
 from anabranch.streams.tables import TableDeclaration
@@ -27,12 +27,15 @@ class KafkaTableSink:
     def check(self, _schema: StructType) -> None:
         if len(topics_of(self._table)) != 1:
             raise InvalidFieldError(f"table {self._table.name}", "topic", "a table that is written has one topic")
+        check_topics(self._lead())
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
-        topics = topics_of(self._table)
-        led = self._clusters.lead(option(self._table, "cluster"), topics, ClientRole.PRODUCER)
+        led = self._lead()
         settings = {**led.options(ClientRole.PRODUCER), **kafka_settings(self._table), "topic": led.topics[0]}
         return kafka_writer(encoded(rows, self._table), settings, self._identity)
+
+    def _lead(self) -> LedTable:
+        return self._clusters.lead(option(self._table, "cluster"), topics_of(self._table), ClientRole.PRODUCER)
 
 
 def kafka_writer(records: DataFrame, settings: dict[str, str], _identity: QueryIdentity) -> DataStreamWriter:

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.base import QueryContextType
 
-from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.errors import AnabranchError, ConfigError, InvalidFieldError
 from anabranch.spark.link.ready import failure_message
 from anabranch.streams.connectors import nearest
 from anabranch.streams.errors import ScriptError, error_at
@@ -44,9 +44,12 @@ class ScriptText:
             line, column = place(statement.padded(), len(statement.padded()) - len(statement.text) + found)
         return error_at(self.text, statement.number, line, column, problem, fix, condition)
 
-    def told(self, error: Exception, statement: Statement, known: Iterable[str] = ()) -> ScriptError:
-        """An error that was met with a statement; ``known`` are the tables that there are."""
-        if isinstance(error, ScriptError):
+    def told(self, error: Exception, statement: Statement, known: Iterable[str] = ()) -> AnabranchError:
+        """An error that was met with a statement, as it is where that is not to blame.
+
+        ``known`` are the tables that there are.
+        """
+        if isinstance(error, ScriptError) or (isinstance(error, AnabranchError) and not isinstance(error, ConfigError)):
             return error
         if isinstance(error, InvalidFieldError):
             problem = f"{error.where}: {error.field}: {error.problem}"

@@ -1,0 +1,1 @@
+"""Streams on real clusters and a real Spark."""
