@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,12 +30,17 @@ class Postgres:
 
 
 @contextmanager
-def postgres(directory: Path) -> Iterator[Postgres]:
-    """A server that listens on a socket in a directory of this machine alone."""
-    server = get_server(directory, cleanup_mode="delete")
-    try:
-        pid = server.get_pid()
-        assert pid is not None
-        yield Postgres(server.get_uri(), pid)
-    finally:
-        server.cleanup()
+def postgres() -> Iterator[Postgres]:
+    """A server that listens on a socket in a directory of this machine alone.
+
+    The directory is none of pytest's: each run of it takes what is above those from other users, as whom the server
+    runs, and a server that does not reach its own socket any more ends.
+    """
+    with tempfile.TemporaryDirectory(prefix="anabranch-postgres-") as directory:
+        server = get_server(Path(directory) / "data", cleanup_mode="delete")
+        try:
+            pid = server.get_pid()
+            assert pid is not None
+            yield Postgres(server.get_uri(), pid)
+        finally:
+            server.cleanup()

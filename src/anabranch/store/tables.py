@@ -5,7 +5,7 @@ What is here is what the newest migration makes: a test compares them.
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table
+from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
 METADATA = MetaData(
     naming_convention={
@@ -212,3 +212,58 @@ MIGRATION_RUNS = Table(
     Index(None, "migration"),
 )
 """What is done for waves; ``open`` names the wave while it has still to end, and is nothing for all others."""
+
+STREAMS = Table(
+    "streams",
+    METADATA,
+    Column("name", String(60), primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("owner", String(200), nullable=False),
+    Column("description", String(1000), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("published", Integer, nullable=False),
+    Column("former", Integer, nullable=False),
+    Column("wanted", String(20), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("why", String(2000), nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+)
+"""SQL jobs; ``published`` is the version that the next start runs, ``former`` the one that did before, 0 for none."""
+
+STREAM_VERSIONS = Table(
+    "stream_versions",
+    METADATA,
+    Column("stream", ForeignKey("streams.name"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("note", String(1000), nullable=False),
+    Column("script", Text, nullable=False),
+    Column("settings", JSON, nullable=False),
+)
+"""What was saved of streams; rows are added and never changed."""
+
+STREAM_RUNS = Table(
+    "stream_runs",
+    METADATA,
+    Column("id", String(40), primary_key=True),
+    Column("stream", ForeignKey("streams.name"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("open", String(60), unique=True),
+    Column("host", String(200), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("account", String(200), nullable=False),
+    Column("directory", String(1000), nullable=False),
+    Column("began_at", BigInteger, nullable=False),
+    Column("stopping_at", BigInteger),
+    Column("ended_at", BigInteger),
+    Column("exit_code", Integer),
+    Column("failed", Integer, nullable=False),
+    Column("why", String(2000), nullable=False),
+    Index(None, "stream", "began_at"),
+)
+"""Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known."""

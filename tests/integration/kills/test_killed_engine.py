@@ -55,9 +55,9 @@ def pair() -> Iterator[Pair]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def server() -> Iterator[Postgres]:
     """One PostgreSQL for all."""
-    with postgres(tmp_path_factory.mktemp("postgres") / "data") as running:
+    with postgres() as running:
         yield running
 
 

@@ -53,9 +53,9 @@ def ports() -> Iterator[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def server() -> Iterator[Postgres]:
     """One PostgreSQL."""
-    with postgres(tmp_path_factory.mktemp("postgres") / "data") as running:
+    with postgres() as running:
         yield running
 
 

@@ -493,7 +493,7 @@ def test_instances_see_each_others_versions_and_clients(kind: str, tmp_path: Pat
     with ExitStack() as stack:
         store = str(tmp_path / "store.db")
         if kind == "postgresql":
-            store = stack.enter_context(postgres(tmp_path / "data")).database()
+            store = stack.enter_context(postgres()).database()
         first, second = (stack.enter_context(serving(store, CONTEXTS, tmp_path, name=name)) for name in ("a", "b"))
         until(lambda: first.instance.acting.acts)
         half = {"name": "half", "match": {"parameters": {"site": "north"}}, "to": {"cluster": "new"}}

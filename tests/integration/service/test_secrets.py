@@ -249,7 +249,7 @@ def guarded(tmp_path: Path, planted: Path, log: Path, tmp_path_factory: pytest.T
     ]
     port = lease_ports(1)[0]
     with (
-        postgres(tmp_path_factory.mktemp("postgres") / "data") as server,
+        postgres() as server,
         provider() as issuer,
         Simulated(specs[0], 1) as old,
         Simulated(specs[1], 2) as new,

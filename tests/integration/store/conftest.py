@@ -12,9 +12,9 @@ from qa.postgres import Postgres, postgres
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def server() -> Iterator[Postgres]:
     """One PostgreSQL for all."""
-    with postgres(tmp_path_factory.mktemp("postgres") / "data") as running:
+    with postgres() as running:
         yield running
 
 

@@ -1,0 +1,356 @@
+"""Streams, their versions, and their runs.
+
+Invariants
+    S15  at most one run of a stream is open.
+    S16  each run that begins has a fence higher than all before it; it is raised in the transaction that notes the run.
+    S17  a version is never changed; of two who save over the same version one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from anabranch.errors import RefusedError
+from anabranch.store.database import Database
+from anabranch.store.tables import STREAM_RUNS, STREAM_VERSIONS, STREAMS
+from anabranch.streams.states import StreamState, WantedState, check_follows
+from anabranch.streams.versions import StreamSettings, StreamVersion
+
+MOST_WHY = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStream:
+    """A stream as it is kept; ``revision`` counts what persons have changed of it.
+
+    ``since`` is when it came into its state, ``asked_at`` when a person last started it (ms), 0 for never.
+    """
+
+    name: str
+    revision: int
+    owner: str
+    description: str
+    created: int
+    published: int
+    former: int
+    wanted: WantedState
+    state: StreamState
+    why: str
+    since: int
+    asked_at: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStreamRun:
+    """A start of a stream.  ``pid`` is 0 until its process is known; ``created`` is when the system says it began."""
+
+    id: str
+    stream: str
+    version: int
+    fence: int
+    host: str
+    pid: int
+    created: int
+    account: str
+    directory: str
+    began_at: int
+    stopping_at: int | None = None
+    ended_at: int | None = None
+    exit_code: int | None = None
+    failed: bool = False
+    why: str = ""
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisedStream:
+    """A stream with its open run, and when runs have failed since a person started it."""
+
+    stream: StoredStream
+    run: StoredStreamRun | None
+    failures: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class StreamExistsError(RefusedError):
+    """There is a stream of that name."""
+
+    name: str
+
+    _message = "there is a stream {name!r} already"
+    _hint = "save another version of it: `anabranch stream edit {name} FILE`; or give the new one another name"
+
+
+@dataclass(eq=False)
+class NoStreamError(RefusedError):
+    """There is no stream of that name."""
+
+    name: str
+
+    _message = "there is no stream {name!r}"
+    _hint = "list them: `anabranch stream list`"
+
+
+@dataclass(eq=False)
+class NoStreamVersionError(RefusedError):
+    """A stream has no version of that number."""
+
+    name: str
+    number: int
+
+    _message = "stream {name!r} has no version {number}"
+    _hint = "list them: `anabranch stream versions {name}`"
+
+
+@dataclass(eq=False)
+class StreamChangedError(RefusedError):
+    """Somebody has changed a stream since."""
+
+    name: str
+
+    _message = "somebody has changed stream {name!r} since it was read"
+    _hint = "look at it again: `anabranch stream show {name}`"
+
+
+@dataclass(eq=False)
+class StreamRunsError(RefusedError):
+    """A stream has a run that has not ended."""
+
+    name: str
+    run: str
+
+    _message = "stream {name!r} runs already: {run}"
+    _hint = "end it first: `anabranch stream stop {name}`; or `anabranch stream restart {name}`"
+
+
+class StoredStreams:
+    """The streams of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # -- what persons change ---------------------------------------------------------------------------
+
+    def add(self, made: StoredStream, version: StreamVersion) -> None:
+        """Keep a new one with its first version; raises StreamExistsError."""
+        try:
+            with self._database.begin() as connection:
+                connection.execute(insert(STREAMS).values(**asdict(made)))
+                connection.execute(insert(STREAM_VERSIONS).values(**_version_values(made.name, version)))
+        except IntegrityError as error:
+            raise StreamExistsError(made.name) from error
+
+    def save(self, name: str, revision: int, version: StreamVersion) -> None:
+        """Keep another version (S17); raises StreamChangedError."""
+        try:
+            with self._database.begin() as connection:
+                _raise_revision(connection, name, revision)
+                connection.execute(insert(STREAM_VERSIONS).values(**_version_values(name, version)))
+        except IntegrityError as error:
+            raise StreamChangedError(name) from error
+
+    def change(self, name: str, revision: int, **values: Any) -> None:
+        """Write what a person wants of it (``published``, ``former``, ``wanted``, ``asked_at``, ``description``).
+
+        Raises StreamChangedError.
+        """
+        with self._database.begin() as connection:
+            _raise_revision(connection, name, revision, **values)
+
+    def remove(self, name: str, revision: int) -> None:
+        """Forget one that has no open run, with its versions and runs; raises StreamChangedError."""
+        with self._database.begin() as connection:
+            _raise_revision(connection, name, revision)
+            if connection.execute(select(STREAM_RUNS.c.id).where(STREAM_RUNS.c.open == name)).first() is not None:
+                raise StreamChangedError(name)
+            connection.execute(delete(STREAM_RUNS).where(STREAM_RUNS.c.stream == name))
+            connection.execute(delete(STREAM_VERSIONS).where(STREAM_VERSIONS.c.stream == name))
+            connection.execute(delete(STREAMS).where(STREAMS.c.name == name))
+
+    # -- runs ------------------------------------------------------------------------------------------
+
+    def begin(self, run: StoredStreamRun, now_ms: int) -> StoredStreamRun:
+        """Note a run before its process is started, with the next fence (S15, S16).
+
+        Raises StreamRunsError where one is open, StreamChangedError where the stream is no longer wanted to run.
+        """
+        try:
+            with self._database.begin() as connection:
+                stream = _locked(connection, run.stream)
+                if stream.wanted is not WantedState.RUNNING:
+                    raise StreamChangedError(run.stream)
+                check_follows(stream.state, StreamState.STARTING)
+                made = replace(run, fence=stream.fence + 1)
+                connection.execute(insert(STREAM_RUNS).values(**_run_values(made)))
+                state = {"state": StreamState.STARTING, "why": "", "since": now_ms, "fence": made.fence}
+                connection.execute(update(STREAMS).where(STREAMS.c.name == run.stream).values(**state))
+        except IntegrityError as error:
+            other = self.open_run(run.stream)
+            raise StreamRunsError(run.stream, "" if other is None else other.id) from error
+        return made
+
+    def started(self, run_id: str, pid: int, created: int) -> None:
+        """Note the process of a run."""
+        with self._database.begin() as connection:
+            values = {"pid": pid, "created": created}
+            connection.execute(update(STREAM_RUNS).where(STREAM_RUNS.c.id == run_id).values(**values))
+
+    def stopping(self, run_id: str, stream: str, now_ms: int) -> None:
+        """Note that a run was asked to end."""
+        with self._database.begin() as connection:
+            still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None), STREAM_RUNS.c.stopping_at.is_(None)
+            if connection.execute(update(STREAM_RUNS).where(*still).values(stopping_at=now_ms)).rowcount:
+                _become(connection, stream, StreamState.STOPPING, "", now_ms)
+
+    def close(
+        self, run_id: str, state: StreamState, why: str, code: int | None, *, failed: bool, over: bool, now_ms: int
+    ) -> bool:
+        """Note the end of a run and what its stream becomes; whether it was open.  ``over``: it is wanted no more."""
+        with self._database.begin() as connection:
+            still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None)
+            name = connection.execute(select(STREAM_RUNS.c.stream).where(*still).with_for_update()).scalar()
+            if name is None:
+                return False
+            ended = {"open": None, "ended_at": now_ms, "exit_code": code, "failed": failed, "why": why[:MOST_WHY]}
+            connection.execute(update(STREAM_RUNS).where(*still).values(**ended))
+            _become(connection, name, state, why, now_ms)
+            if over:
+                wanted = {"wanted": WantedState.STOPPED}
+                connection.execute(update(STREAMS).where(STREAMS.c.name == name).values(**wanted))
+        return True
+
+    def tell(self, name: str, state: StreamState, why: str, now_ms: int) -> None:
+        """Note a state; raises StreamStateError, NoStreamError."""
+        with self._database.begin() as connection:
+            _become(connection, name, state, why, now_ms)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> StoredStream:
+        """A stream; raises NoStreamError."""
+        with self._database.read() as connection:
+            row = connection.execute(select(STREAMS).where(STREAMS.c.name == name)).first()
+        if row is None:
+            raise NoStreamError(name)
+        return _stream(row)
+
+    def all(self) -> Sequence[StoredStream]:
+        """Every one, by name."""
+        with self._database.read() as connection:
+            return [_stream(row) for row in connection.execute(select(STREAMS).order_by(STREAMS.c.name))]
+
+    def version(self, name: str, number: int) -> StreamVersion:
+        """A version; raises NoStreamVersionError."""
+        chosen = STREAM_VERSIONS.c.stream == name, STREAM_VERSIONS.c.number == number
+        with self._database.read() as connection:
+            row = connection.execute(select(STREAM_VERSIONS).where(*chosen)).first()
+        if row is None:
+            raise NoStreamVersionError(name, number)
+        return _version(row)
+
+    def versions(self, name: str) -> Sequence[StreamVersion]:
+        """Its versions, the newest first."""
+        asked = select(STREAM_VERSIONS).where(STREAM_VERSIONS.c.stream == name)
+        with self._database.read() as connection:
+            return [_version(row) for row in connection.execute(asked.order_by(STREAM_VERSIONS.c.number.desc()))]
+
+    def newest(self, name: str) -> int:
+        """The number of its newest version, 0 where there is none."""
+        asked = select(func.max(STREAM_VERSIONS.c.number)).where(STREAM_VERSIONS.c.stream == name)
+        with self._database.read() as connection:
+            return connection.execute(asked).scalar() or 0
+
+    def open_run(self, name: str) -> StoredStreamRun | None:
+        """The run that has not ended."""
+        with self._database.read() as connection:
+            row = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open == name)).first()
+        return None if row is None else _run(row)
+
+    def runs_of(self, name: str, most: int = 50) -> Sequence[StoredStreamRun]:
+        """Its runs, the newest first."""
+        asked = select(STREAM_RUNS).where(STREAM_RUNS.c.stream == name)
+        with self._database.read() as connection:
+            rows = connection.execute(asked.order_by(STREAM_RUNS.c.fence.desc()).limit(most))
+            return [_run(row) for row in rows]
+
+    def supervised(self) -> Sequence[SupervisedStream]:
+        """The streams of which something may have to be done, by name."""
+        at_rest = (StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED)
+        opened = select(STREAM_RUNS.c.stream).where(STREAM_RUNS.c.open.is_not(None))
+        waits = STREAMS.c.wanted == WantedState.RUNNING, STREAMS.c.state != StreamState.FAILED
+        busy = or_(STREAMS.c.state.not_in(at_rest), STREAMS.c.name.in_(opened))
+        asked = select(STREAMS).where(or_(busy, waits[0] & waits[1])).order_by(STREAMS.c.name)
+        with self._database.read() as connection:
+            streams = [_stream(row) for row in connection.execute(asked)]
+            names = [one.name for one in streams]
+            rows = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open.in_(names)))
+            runs = {row.stream: _run(row) for row in rows}
+            chosen = STREAM_RUNS.c.stream.in_(names), STREAM_RUNS.c.failed == 1
+            ended = select(STREAM_RUNS.c.stream, STREAM_RUNS.c.ended_at).where(*chosen)
+            failed = [(row.stream, row.ended_at) for row in connection.execute(ended.order_by(STREAM_RUNS.c.ended_at))]
+        return [
+            SupervisedStream(
+                one,
+                runs.get(one.name),
+                tuple(at for name, at in failed if name == one.name and at >= one.asked_at),
+            )
+            for one in streams
+        ]
+
+
+def _raise_revision(connection: Connection, name: str, revision: int, **values: Any) -> None:
+    chosen = STREAMS.c.name == name, STREAMS.c.revision == revision
+    if connection.execute(update(STREAMS).where(*chosen).values(revision=revision + 1, **values)).rowcount != 1:
+        raise StreamChangedError(name)
+
+
+def _locked(connection: Connection, name: str) -> StoredStream:
+    row = connection.execute(select(STREAMS).where(STREAMS.c.name == name).with_for_update()).first()
+    if row is None:
+        raise NoStreamError(name)
+    return _stream(row)
+
+
+def _become(connection: Connection, name: str, state: StreamState, why: str, now_ms: int) -> None:
+    before = _locked(connection, name)
+    check_follows(before.state, state)
+    since = before.since if before.state is state else now_ms
+    values = {"state": state, "why": why[:MOST_WHY], "since": since}
+    connection.execute(update(STREAMS).where(STREAMS.c.name == name).values(**values))
+
+
+def _stream(row: Row[Any]) -> StoredStream:
+    fields = {name: getattr(row, name) for name in StoredStream.__slots__}
+    return StoredStream(**{**fields, "wanted": WantedState(row.wanted), "state": StreamState(row.state)})
+
+
+def _version_values(name: str, version: StreamVersion) -> dict[str, Any]:
+    return {
+        "stream": name,
+        "number": version.number,
+        "at": version.at_ms,
+        "author": version.author,
+        "note": version.note,
+        "script": version.script,
+        "settings": asdict(version.settings),
+    }
+
+
+def _version(row: Row[Any]) -> StreamVersion:
+    return StreamVersion(row.number, row.at, row.author, row.note, row.script, StreamSettings(**row.settings))
+
+
+def _run_values(run: StoredStreamRun) -> dict[str, Any]:
+    values = {name: getattr(run, name) for name in StoredStreamRun.__slots__ if name != "is_open"}
+    return {**values, "failed": int(run.failed), "open": run.stream if run.is_open else None}
+
+
+def _run(row: Row[Any]) -> StoredStreamRun:
+    fields = {name: getattr(row, name) for name in StoredStreamRun.__slots__ if name != "is_open"}
+    return StoredStreamRun(**{**fields, "failed": bool(row.failed)}, is_open=row.open is not None)

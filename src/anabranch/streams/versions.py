@@ -1,0 +1,44 @@
+"""Versions of a stream: every save is one, and none is ever changed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from anabranch.streams.restarting import RestartPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """How a version runs: how often a micro-batch begins, and how often it is started again within an hour."""
+
+    trigger: str = "1 second"
+    restarts: int = RestartPolicy().most
+
+    @property
+    def policy(self) -> RestartPolicy:
+        """When it is started again."""
+        return RestartPolicy(self.restarts)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamVersion:
+    """A script with its settings, as somebody saved it; ``number`` is from 1."""
+
+    number: int
+    at_ms: int
+    author: str
+    note: str
+    script: str
+    settings: StreamSettings = field(default_factory=StreamSettings)
+
+
+def diff(before: StreamVersion, after: StreamVersion) -> Sequence[str]:
+    """The lines of a unified diff, settings first; none where nothing differs."""
+    names = f"version {before.number}", f"version {after.number}"
+    return list(difflib.unified_diff(_lines(before), _lines(after), *names, lineterm=""))
+
+
+def _lines(version: StreamVersion) -> list[str]:
+    return [*(f"-- {name}: {value}" for name, value in asdict(version.settings).items()), *version.script.splitlines()]
