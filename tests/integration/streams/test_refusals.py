@@ -184,6 +184,15 @@ def test_a_script_says_its_tables_its_selects_and_its_queries(lab: StreamLab) ->
     assert '"class":"org.apache.spark.sql.catalyst.plans.logical' in found.inserts[0].plan
 
 
+def test_a_record_is_decoded_once_whatever_conditions_a_query_has(lab: StreamLab) -> None:
+    """K3: Spark would push each condition below the columns, and decode there again."""
+    rows = lab.analysed(HEAD + "SELECT page, ts FROM views WHERE user_id > 1 AND page <> ''").selects[4]
+    optimizer = rows.sparkSession._jsparkSession.sessionState().optimizer()
+    plan = optimizer.execute(rows._jdf.queryExecution().analyzed()).toString()
+
+    assert plan.count("from_json") == 1, plan
+
+
 def test_a_package_that_brings_no_sink_is_named() -> None:
     """An entry point that cannot be loaded is not passed over."""
 

@@ -15,6 +15,7 @@ from anabranch.spark.streams.kafka_tables import NoTopicError
 from anabranch.streams.errors import ScriptError
 from tests.integration.links.topics import create, fresh, produce
 from tests.integration.streams.lab import StreamLab, consumed, produce_json
+from tests.unit.spark.protobuf_messages import descriptors
 
 pytestmark = pytest.mark.full
 
@@ -135,13 +136,20 @@ def test_a_record_that_cannot_be_decoded_fails_is_passed_over_or_is_null(
         ("json", "", "page STRING, n BIGINT"),
         ("csv", ", csv.sep '|'", "page STRING, n BIGINT"),
         ("avro", f", avro.schema '{AVRO}'", "page STRING, n BIGINT"),
+        (
+            "protobuf",
+            ", protobuf.descriptor '{directory}/views.desc', protobuf.message 'shop.View'",
+            "page STRING, n BIGINT",
+        ),
         ("raw", "", "page STRING"),
     ],
 )
 def test_what_a_table_writes_it_reads(
     lab: StreamLab, here: SandboxCluster, form: str, options: str, columns: str
 ) -> None:
-    """Each format both ways; the key is the column that the table names."""
+    """Each format both ways, also with the columns of its schema; the key is the column that the table names."""
+    options = options.replace("{directory}", str(lab.directory))
+    (lab.directory / "views.desc").write_bytes(descriptors())
     source, topic = create(here, fresh("numbers")), create(here, fresh(form))
     produce_json(here, source, [{"page": f"/{n}", "n": n} for n in range(5)])
     names = "page" if form == "raw" else "page, n"
@@ -158,6 +166,36 @@ def test_what_a_table_writes_it_reads(
     want = [(f"/{n}",) if form == "raw" else (f"/{n}", n) for n in range(5)]
     assert sorted(tuple(row) for _, rows in lab.shown for row in rows) == want
     assert [key for key, _ in consumed(here, topic, 5)] == [f"/{n}".encode() for n in range(5)]
+    if form in ("avro", "protobuf"):
+        lab.shown.clear()
+        lab.run(f"""
+        CREATE TABLE t USING kafka OPTIONS (cluster 'here', topic '{topic}', format '{form}' {options});
+        CREATE TABLE again USING console;
+        INSERT INTO again SELECT page, n FROM t;
+        """)
+        assert sorted(tuple(row) for _, rows in lab.shown for row in rows) == want
+
+
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        ("csv", ""),
+        ("avro", f", avro.schema '{AVRO}'"),
+        ("protobuf", ", protobuf.descriptor '{directory}/views.desc', protobuf.message 'shop.View'"),
+    ],
+)
+def test_each_format_knows_what_it_cannot_decode(lab: StreamLab, here: SandboxCluster, form: str, options: str) -> None:
+    """Bytes that are no value of the format, beside a tombstone, which is no error."""
+    topic = create(here, fresh(f"odd-{form}"))
+    (lab.directory / "views.desc").write_bytes(descriptors())
+    produce(here, topic, [{"value": None}, {"value": b"\x08\xff"}])
+    with pytest.raises(FailedQueryError, match=f"the record of {topic}-0 at offset 1 cannot be decoded"):
+        lab.run(f"""
+        CREATE TABLE t (page STRING, n BIGINT) USING kafka
+        OPTIONS (cluster 'here', topic '{topic}', format '{form}' {options.replace("{directory}", str(lab.directory))});
+        CREATE TABLE shown USING console;
+        INSERT INTO shown SELECT count(*) FROM t;
+        """)
 
 
 def test_a_table_without_columns_has_the_record_and_json_functions_read_it(

@@ -104,7 +104,7 @@ class KafkaReading:
         if most := _most(table) or self.most:
             settings["maxOffsetsPerTrigger"] = str(min(most, self.most or most))
         records = spark.readStream.format("kafka").options(**settings).load()
-        if not table.columns and choice(table, "format", formats.FORMATS, "json") != "avro":
+        if not table.columns and choice(table, "format", formats.FORMATS, "json") not in formats.WITH_SCHEMA:
             return records.select(
                 F.col("key").cast("string"),
                 F.col("value").cast("string"),
@@ -194,6 +194,7 @@ def check(table: TableDeclaration) -> None:
     _most(table)
     if table.columns:
         columns_of(table)
+    if table.columns or choice(table, "format", formats.FORMATS, "json") in formats.WITH_SCHEMA:
         format_of(table)
 
 

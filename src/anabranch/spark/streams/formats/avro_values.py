@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro, to_avro
 from pyspark.sql.types import StructType
 
@@ -34,13 +35,19 @@ class AvroFormat:
 
     def __init__(self, table: TableDeclaration) -> None:
         self._schema = _schema(table)
-        self.fields: StructType = value_columns(table)
+        self.fields = value_columns(table) if table.columns else self._own_columns()
         names = {field["name"] for field in self._schema["fields"]}
         for column in self.fields:
             if column.name not in names:
-                known = ", ".join(sorted(names))
-                fix = f"the schema has {known}"
+                fix = f"the schema has {', '.join(sorted(names))}"
                 raise InvalidFieldError(f"table {table.name}", column.name, "its Avro schema has no such field", fix)
+
+    def _own_columns(self) -> StructType:
+        """The columns that Spark makes of the schema."""
+        rows = SparkSession.active().range(0)
+        found = rows.select(from_avro(F.lit(None).cast("binary"), json.dumps(self._schema))).schema[0].dataType
+        assert isinstance(found, StructType)
+        return found
 
     def decode(self, value: Column) -> Column:
         more = {"name": _READ, "type": "int", "default": 1}

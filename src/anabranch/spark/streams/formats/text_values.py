@@ -13,8 +13,13 @@ from anabranch.errors import InvalidFieldError
 from anabranch.spark.streams.formats.port import handed_on, value_columns
 from anabranch.streams.tables import TableDeclaration
 
-_UNREAD = "_anabranch_unread"
-_MODE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _UNREAD}
+UNREAD = "_anabranch_unread"
+PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNREAD}
+
+
+def with_unread(fields: StructType) -> StructType:
+    """The fields, and one for text that Spark could not read."""
+    return StructType([*fields, StructField(UNREAD, StringType())])
 
 
 class _TextFormat:
@@ -26,10 +31,10 @@ class _TextFormat:
     def __init__(self, table: TableDeclaration) -> None:
         self.fields = value_columns(table)
         self._options = handed_on(table, self._prefix, self.options)
-        self._schema = StructType([*self.fields, StructField(_UNREAD, StringType())])
+        self._schema = with_unread(self.fields)
 
     def is_bad(self, decoded: Column, value: Column) -> Column:
-        return value.isNotNull() & (decoded.isNull() | decoded[_UNREAD].isNotNull())
+        return value.isNotNull() & (decoded.isNull() | decoded[UNREAD].isNotNull())
 
 
 class JsonFormat(_TextFormat):
@@ -38,7 +43,7 @@ class JsonFormat(_TextFormat):
     _prefix = "json."
 
     def decode(self, value: Column) -> Column:
-        return F.from_json(value.cast("string"), self._schema, {**self._options, **_MODE})
+        return F.from_json(value.cast("string"), self._schema, {**self._options, **PERMISSIVE})
 
     def encode(self, row: Column) -> Column:
         return F.to_json(row, {"ignoreNullFields": "false", **self._options})
@@ -51,7 +56,7 @@ class CsvFormat(_TextFormat):
 
     def decode(self, value: Column) -> Column:
         ddl = ", ".join(f"`{one.name.replace('`', '``')}` {one.dataType.simpleString()}" for one in self._schema)
-        return F.from_csv(value.cast("string"), ddl, {**self._options, **_MODE})
+        return F.from_csv(value.cast("string"), ddl, {**self._options, **PERMISSIVE})
 
     def encode(self, row: Column) -> Column:
         return F.to_csv(row, dict(self._options))
