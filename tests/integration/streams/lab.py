@@ -47,8 +47,9 @@ class StreamLab:
     def run(self, script: str) -> list[running.RunningQuery]:
         """Run a script over what there is; raises what the job would tell of."""
         spec = StreamRunSpec("lab", 1, "run", 1, script, str(self.directory / "checkpoints"), trigger="availableNow")
-        queries = running.opened(spec, self.analysed(script, looks_up=True).inserts, self._kinds())
+        queries: list[running.RunningQuery] = []
         try:
+            running.open_sinks(queries, spec, self.analysed(script, looks_up=True).inserts, self._kinds())
             running.start(queries, spec.trigger)
             assert running.watch(queries, lambda: False, self.progress.append) == "finished"
         except AnabranchError:

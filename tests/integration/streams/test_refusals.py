@@ -133,7 +133,7 @@ def lab(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stream
             "read as a stream, and elsewhere as it is",
             "twice",
         ),
-        ("INSERT INTO shown SELECT page FROM views; SET spark.sql.x = 1", (1, 43), "SET stands after an INSERT", ""),
+        ("INSERT INTO shown SELECT page FROM views; SET spark.sql.x = 1", (1, 43), "SET stands after what reads", ""),
         ("SET spark.executor.memory = '1g'", (1, 1), "cannot modify the value of the Spark config", ""),
     ],
 )

@@ -10,7 +10,7 @@ from anabranch.config.jobspec import write_spec
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.runlogs import NoLogDirectoryError, make_room, open_log
-from anabranch.operations.jobs.sparkready import check_reader
+from anabranch.operations.jobs.sparkready import check, check_reader
 from anabranch.operations.jobs.startedjob import StartedJob
 
 MODULE = "anabranch.spark.jobs.stream"
@@ -28,6 +28,7 @@ def start_stream(
     ``arguments`` are more of its own, such as ``--mode validate``.  ``directory`` gets the specification and the log.
     Raises what the checks of Spark raise, and NoLogDirectoryError.
     """
+    check(master, ("pandas",))
     command = ["--master", master]
     for key, value in check_reader(master, settings).items():
         command += ["--conf", f"{key}={value}"]

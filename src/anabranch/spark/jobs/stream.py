@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -42,6 +43,7 @@ from anabranch.spark.session import session
 from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
+from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
@@ -116,14 +118,17 @@ class JobOfStream:
             return self._run(spark, spec)
         finally:
             queries.close(self._running)
-            spark.stop()
+            with suppress(Py4JError, ConnectionError):  # a JVM that is gone is told of by what met it first
+                spark.stop()
 
     def failed(self, error: AnabranchError) -> int:
         """Tell of what ended it; returns the exit code."""
-        query = getattr(error, "query", None)
-        fields = {"query": query, "statement": getattr(error, "statement", None), "line": getattr(error, "line", None)}
-        is_of_query = isinstance(query, str) and isinstance(fields["statement"], int)
-        return self._events.fail(error, **(fields if is_of_query else {}))
+        if isinstance(error, FailedQueryError):
+            return self._events.fail(error, query=error.query, statement=error.statement, line=error.line)
+        plan = next((one.plan for one in self._running if one.error is error), None)
+        if plan is None:
+            return self._events.fail(error)
+        return self._events.fail(error, query=plan.query, statement=plan.number, line=plan.line)
 
     def end(self, code: int) -> None:
         """The last event."""
@@ -160,7 +165,7 @@ class JobOfStream:
         queries.trigger_of(spec.trigger)
         kafka = KafkaReading(_clusters(spec))
         found = self._analysed(spark, spec, kafka)
-        self._running = queries.opened(spec, found.inserts, self._kinds(spec))
+        queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
         if self._is_asked():
             self.outcome = "stopped"
             return 0

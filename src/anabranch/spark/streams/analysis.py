@@ -192,9 +192,9 @@ class _Analysis:
 
     def _execute(self, parsed: ParsedStatement) -> None:
         statement = parsed.statement
-        if parsed.kind is StatementKind.SET and self.inserts:
-            fix = "write it before the first INSERT: settings are those of the whole script"
-            raise self.script.refuse(statement, "SET stands after an INSERT", fix)
+        if parsed.kind is StatementKind.SET and (self.selects or self.views):
+            fix = "write it before the first VIEW, SELECT or INSERT: settings are those of the whole script"
+            raise self.script.refuse(statement, "SET stands after what reads a table", fix)
         try:
             self.spark.sql(statement.padded()).collect()
         except Exception as error:

@@ -75,19 +75,23 @@ def checkpoint_of(spec: StreamRunSpec, query: str) -> str:
     return f"{spec.checkpoints.rstrip('/')}/{urllib.parse.quote(query, safe=' .-_')}"
 
 
-def opened(spec: StreamRunSpec, plans: Iterable[InsertPlan], kinds: Mapping[str, SinkKind]) -> list[RunningQuery]:
-    """Each INSERT with its sink, checked (R1); raises what the sinks raise, as an error of the query."""
-    found: list[RunningQuery] = []
-    try:
-        for plan in plans:
-            identity = QueryIdentity(spec.stream, plan.query, spec.fence)
-            sink = kinds[plan.target.provider].open(plan.target, identity)
-            found.append(RunningQuery(plan, sink, checkpoint_of(spec, plan.query)))
+def open_sinks(
+    running: list[RunningQuery], spec: StreamRunSpec, plans: Iterable[InsertPlan], kinds: Mapping[str, SinkKind]
+) -> None:
+    """Put in each INSERT with its sink, checked (R1); raises what a sink raises, which is kept as its query's error.
+
+    Whoever called closes what is there.
+    """
+    for plan in plans:
+        identity = QueryIdentity(spec.stream, plan.query, spec.fence)
+        sink = kinds[plan.target.provider].open(plan.target, identity)
+        one = RunningQuery(plan, sink, checkpoint_of(spec, plan.query))
+        running.append(one)
+        try:
             sink.check(plan.rows.schema)
-    except AnabranchError:
-        close(found)
-        raise
-    return found
+        except AnabranchError as error:
+            one.error = error
+            raise
 
 
 def start(running: Iterable[RunningQuery], trigger: str) -> None:
