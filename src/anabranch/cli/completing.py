@@ -95,6 +95,11 @@ def migration_names(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(lambda: [one["name"] for one in _service(ctx).get("/migrations")], incomplete)
 
 
+def stream_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The streams of the service."""
+    return _offered(lambda: [one["name"] for one in _service(ctx).get("/streams")], incomplete)
+
+
 def wave_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """The waves of the migration that was typed."""
     return _offered(

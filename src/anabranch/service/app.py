@@ -40,6 +40,7 @@ from anabranch.service.rest import (
     positions,
     routes,
     session,
+    streams,
     switches,
 )
 from anabranch.service.verbs import VERBS
@@ -47,7 +48,7 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, migrations, plans, accounts, events, metrics),
+    *(routes, clients, switches, migrations, streams, plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (

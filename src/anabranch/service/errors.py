@@ -283,3 +283,15 @@ class ProviderError(ClusterError):
 
     _message = "the provider {issuer} cannot be used: {why}"
     _hint = "sign in with a token meanwhile; correct `oidc` in the service's file"
+
+
+@dataclass(eq=False)
+class NoStreamLogError(RefusedError):
+    """The log of a run cannot be shown here."""
+
+    stream: str
+    run: str
+    why: str
+
+    _message = "the log of {run} of stream {stream!r} is not here: {why}"
+    _hint = "list the runs: `anabranch stream show {stream}`; a log is on the machine that ran it"

@@ -34,6 +34,7 @@ from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.routing import Routing
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.streaming import Streaming
 from anabranch.service.switch_answers import switch_summary
 from anabranch.service.switch_steps import SwitchSteps
 from anabranch.service.switching import Switching
@@ -79,9 +80,10 @@ class Instance:
         launching = Launching(self.clusters, settings.jobs, self.processes)
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
+        self.streaming = Streaming(stored, self.clusters, settings.jobs, self.hub, lambda: self.acting.acts)
         self.reach = Reach(
             *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
-            *(self.desk, launching, self.migrating),
+            *(self.desk, launching, self.migrating, self.streaming),
         )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
@@ -112,6 +114,7 @@ class Instance:
             self.registry.keep(),
             self.switching.watch(self.switch_steps.go_on),
             self.migrating.watch(),
+            self.streaming.watch(),
             Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )
         tasks = [asyncio.create_task(one) for one in every]
@@ -120,6 +123,7 @@ class Instance:
         finally:
             await self.switch_steps.end()
             await self.migrating.end()
+            await self.streaming.end()
             await self.acting.end()
             for task in tasks:
                 task.cancel()

@@ -13,6 +13,7 @@ from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
 from anabranch.store.routes import RouteVersions
 from anabranch.store.runs import StartedRuns
+from anabranch.store.streams import StoredStreams
 from anabranch.store.switches import Switches
 from anabranch.store.waves import StoredMigrations
 from anabranch.store.works import Works
@@ -34,6 +35,7 @@ class Stored:
         self.clients = RouteClients(database)
         self.switches = Switches(database)
         self.migrations = StoredMigrations(database)
+        self.streams = StoredStreams(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from anabranch.errors import RefusedError
 from anabranch.store.database import Database
 from anabranch.store.tables import STREAM_RUNS, STREAM_VERSIONS, STREAMS
-from anabranch.streams.states import StreamState, WantedState, check_follows
+from anabranch.streams.states import StreamState, StreamWanted, check_follows
 from anabranch.streams.versions import StreamSettings, StreamVersion
 
 MOST_WHY = 2000
@@ -38,7 +38,7 @@ class StoredStream:
     created: int
     published: int
     former: int
-    wanted: WantedState
+    wanted: StreamWanted
     state: StreamState
     why: str
     since: int
@@ -183,7 +183,7 @@ class StoredStreams:
         try:
             with self._database.begin() as connection:
                 stream = _locked(connection, run.stream)
-                if stream.wanted is not WantedState.RUNNING:
+                if stream.wanted is not StreamWanted.RUNNING:
                     raise StreamChangedError(run.stream)
                 check_follows(stream.state, StreamState.STARTING)
                 made = replace(run, fence=stream.fence + 1)
@@ -221,7 +221,7 @@ class StoredStreams:
             connection.execute(update(STREAM_RUNS).where(*still).values(**ended))
             _become(connection, name, state, why, now_ms)
             if over:
-                wanted = {"wanted": WantedState.STOPPED}
+                wanted = {"wanted": StreamWanted.STOPPED}
                 connection.execute(update(STREAMS).where(STREAMS.c.name == name).values(**wanted))
         return True
 
@@ -283,7 +283,7 @@ class StoredStreams:
         """The streams of which something may have to be done, by name."""
         at_rest = (StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED)
         opened = select(STREAM_RUNS.c.stream).where(STREAM_RUNS.c.open.is_not(None))
-        waits = STREAMS.c.wanted == WantedState.RUNNING, STREAMS.c.state != StreamState.FAILED
+        waits = STREAMS.c.wanted == StreamWanted.RUNNING, STREAMS.c.state != StreamState.FAILED
         busy = or_(STREAMS.c.state.not_in(at_rest), STREAMS.c.name.in_(opened))
         asked = select(STREAMS).where(or_(busy, waits[0] & waits[1])).order_by(STREAMS.c.name)
         with self._database.read() as connection:
@@ -327,7 +327,7 @@ def _become(connection: Connection, name: str, state: StreamState, why: str, now
 
 def _stream(row: Row[Any]) -> StoredStream:
     fields = {name: getattr(row, name) for name in StoredStream.__slots__}
-    return StoredStream(**{**fields, "wanted": WantedState(row.wanted), "state": StreamState(row.state)})
+    return StoredStream(**{**fields, "wanted": StreamWanted(row.wanted), "state": StreamState(row.state)})
 
 
 def _version_values(name: str, version: StreamVersion) -> dict[str, Any]:

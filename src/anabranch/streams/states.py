@@ -34,7 +34,7 @@ class StreamState(StrEnum):
         return self in (StreamState.STARTING, StreamState.RUNNING, StreamState.STOPPING)
 
 
-class WantedState(StrEnum):
+class StreamWanted(StrEnum):
     """What a person wants of a stream."""
 
     RUNNING = "running"

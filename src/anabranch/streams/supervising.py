@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch.streams.restarting import RestartPolicy
-from anabranch.streams.states import StreamState, WantedState
+from anabranch.streams.states import StreamState, StreamWanted
 
 STOP_MS = 90_000
 """How long a run is waited for that was asked to end; its longest micro-batch is waited for by itself."""
@@ -25,7 +25,8 @@ class SeenStreamRun:
     """A run that has not been noted as ended.
 
     ``is_alive`` is None where its process is one of another machine; ``has_started`` once its queries run.
-    ``exit_code`` is None where nobody saw it, ``is_finished`` where its queries have read all that there was.
+    ``exit_code`` is None where nobody saw it, ``is_finished`` where its queries have read all that there was.  One that
+    was asked to end (``stopping_since_ms``) is started again where the stream is wanted to run.
     """
 
     is_alive: bool | None
@@ -41,7 +42,7 @@ class SeenStream:
     """A stream as it is kept, with its open run, and when runs have failed since a person started it."""
 
     state: StreamState
-    wanted: WantedState
+    wanted: StreamWanted
     run: SeenStreamRun | None
     failures: Sequence[int]
     policy: RestartPolicy
@@ -95,7 +96,7 @@ def decide(seen: SeenStream, now_ms: int) -> StreamAction | None:
 
 
 def _without_run(seen: SeenStream, now_ms: int) -> StreamAction | None:
-    if seen.wanted is WantedState.STOPPED:
+    if seen.wanted is StreamWanted.STOPPED:
         at_rest = seen.state in (StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED)
         return None if at_rest else TellState(StreamState.STOPPED)
     if seen.state is StreamState.FAILED:
@@ -107,10 +108,10 @@ def _without_run(seen: SeenStream, now_ms: int) -> StreamAction | None:
 
 
 def _running(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction | None:
-    if seen.wanted is WantedState.STOPPED:
-        if run.stopping_since_ms is None:
-            return AskRun()
+    if run.stopping_since_ms is not None:
         return KillRun() if now_ms - run.stopping_since_ms > STOP_MS else None
+    if seen.wanted is StreamWanted.STOPPED:
+        return AskRun()
     if run.has_started and seen.state is not StreamState.RUNNING:
         return TellState(StreamState.RUNNING)
     return None
@@ -119,7 +120,7 @@ def _running(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction 
 def _ended(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction:
     if run.is_finished:
         return CloseRun(StreamState.STOPPED, "it has read all that there was", is_over=True)
-    if seen.wanted is WantedState.STOPPED:
+    if seen.wanted is StreamWanted.STOPPED or run.stopping_since_ms is not None:
         return CloseRun(StreamState.STOPPED, "")
     why = run.why or _told(run.exit_code)
     if run.exit_code in FINAL:

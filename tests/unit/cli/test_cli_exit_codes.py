@@ -93,6 +93,14 @@ ELSEWHERE = {
         ),
         "asks the service: tests/integration/service/test_migrations.py",
     ),
+    **dict.fromkeys(
+        (
+            *("stream create", "stream edit", "stream publish", "stream rollback", "stream delete", "stream start"),
+            *("stream stop", "stream restart", "stream list", "stream show", "stream versions", "stream diff"),
+            "stream logs",
+        ),
+        "asks the service: tests/integration/streams/test_life.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",

@@ -1561,6 +1561,222 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams
+         * @description The streams, by name, with how their queries go.
+         */
+        get: operations["streams_api_v1_streams_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/create/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Save a new stream: a SQL job */
+        post: operations["plan_streams_create_api_v1_streams_create_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/delete/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forget a stream with its versions and runs; its checkpoints stay */
+        post: operations["plan_streams_delete_api_v1_streams_delete_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/edit/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Save another version of a stream */
+        post: operations["plan_streams_edit_api_v1_streams_edit_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/publish/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have the next start of a stream run a version */
+        post: operations["plan_streams_publish_api_v1_streams_publish_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/restart/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a stream end, and start it with the version that is published */
+        post: operations["plan_streams_restart_api_v1_streams_restart_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/rollback/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have the next start of a stream run the version that was published before */
+        post: operations["plan_streams_rollback_api_v1_streams_rollback_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/start/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start a stream; it goes on exactly where its checkpoints are */
+        post: operations["plan_streams_start_api_v1_streams_start_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/stop/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a stream end after its micro-batch */
+        post: operations["plan_streams_stop_api_v1_streams_stop_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream
+         * @description One stream: its state, its versions, and its runs.
+         */
+        get: operations["stream_api_v1_streams__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/runs/{run_id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log
+         * @description The log of a run on this machine: what Spark and the job itself have written.
+         */
+        get: operations["log_api_v1_streams__name__runs__run_id__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/versions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Version
+         * @description One version, with its script.
+         */
+        get: operations["version_api_v1_streams__name__versions__number__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/switches": {
         parameters: {
             query?: never;
@@ -2192,6 +2408,11 @@ export interface components {
         ChangedMigration: {
             migration: string;
         };
+        ChangedStream: {
+            stream: string;
+            version: number;
+            wanted: string;
+        };
         /** @enum {string} */
         CheckpointFormat: "spark" | "flink";
         Client: {
@@ -2481,6 +2702,36 @@ export interface components {
             adopt: string | null;
             link: components["schemas"]["LinkShape"];
         };
+        /**
+         * CreateStreamRequest
+         * @description A new stream: its script and how it runs.
+         */
+        CreateStreamRequest: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Restarts
+             * @default 5
+             */
+            restarts: number;
+            /** Script */
+            script: string;
+            /** Stream */
+            stream: string;
+            /**
+             * Trigger
+             * @default 1 second
+             */
+            trigger: string;
+        };
         DeletePlan: {
             forget: {
                 [key: string]: number;
@@ -2498,6 +2749,12 @@ export interface components {
         DeleteReport: {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["DeletePlan"];
+        };
+        DeleteStreamPlan: {
+            hash: string;
+            runs: number;
+            stream: string;
+            versions: number;
         };
         Destination: {
             cluster: string;
@@ -2541,6 +2798,34 @@ export interface components {
              * @default true
              */
             write: boolean;
+        };
+        /**
+         * EditStreamRequest
+         * @description Another version of a stream; what is None stays as in the newest.
+         */
+        EditStreamRequest: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /**
+             * Restarts
+             * @default null
+             */
+            restarts: number | null;
+            /**
+             * Script
+             * @default null
+             */
+            script: string | null;
+            /** Stream */
+            stream: string;
+            /**
+             * Trigger
+             * @default null
+             */
+            trigger: string | null;
         };
         Effect: {
             lost: number | null;
@@ -3880,6 +4165,23 @@ export interface components {
             /** Target */
             target: string;
         };
+        PublishStreamPlan: {
+            after: number;
+            before: number;
+            hash: string;
+            runs: number | null;
+            stream: string;
+        };
+        /**
+         * PublishStreamRequest
+         * @description The version that the next start runs.
+         */
+        PublishStreamRequest: {
+            /** Stream */
+            stream: string;
+            /** Version */
+            version: number;
+        };
         Published: {
             checkpoints: components["schemas"]["MirrorCheckpoint"][];
             left_out: components["schemas"]["LeftOut"][];
@@ -4453,6 +4755,13 @@ export interface components {
         };
         /** @enum {string} */
         RunState: "running" | "stopped" | "done" | "failed";
+        RunStreamPlan: {
+            hash: string;
+            state: components["schemas"]["StreamState"];
+            stream: string;
+            verb: components["schemas"]["StreamVerb"];
+            version: number;
+        };
         Sample: {
             at_ms: number;
             bytes_per_s: number;
@@ -4535,6 +4844,18 @@ export interface components {
              * @default null
              */
             username: string | null;
+        };
+        SaveStreamPlan: {
+            base: number;
+            diff: string[];
+            hash: string;
+            statements: components["schemas"]["StatementLine"][];
+            stream: string;
+            version: number;
+        };
+        SavedStream: {
+            stream: string;
+            version: number;
         };
         Security: {
             login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
@@ -4706,6 +5027,11 @@ export interface components {
              */
             waves: string[];
         };
+        StatementLine: {
+            line: number;
+            number: number;
+            text: string;
+        };
         StepAnswer: {
             ended_ms: number | null;
             kind: string;
@@ -4745,6 +5071,91 @@ export interface components {
         };
         /** @enum {string} */
         Stragglers: "cancel" | "leave";
+        StreamAnswer: {
+            checkpoints: string;
+            runs: components["schemas"]["StreamRunAnswer"][];
+            stream: components["schemas"]["StreamSummary"];
+            versions: components["schemas"]["StreamVersionNote"][];
+        };
+        StreamLogAnswer: {
+            is_cut: boolean;
+            lines: string[];
+            run: string;
+        };
+        StreamQueryAnswer: {
+            batch: number | null;
+            batch_ms: number | null;
+            connector: string;
+            lag: number | null;
+            line: number;
+            query: string;
+            rows_in: number | null;
+            rows_out: number | null;
+            rows_per_second: number | null;
+            state_rows: number | null;
+            table: string;
+            told_at: string;
+            watermark: string | null;
+        };
+        /**
+         * StreamRequest
+         * @description A stream.
+         */
+        StreamRequest: {
+            /** Stream */
+            stream: string;
+        };
+        StreamRunAnswer: {
+            began_at_ms: number;
+            ended_at_ms: number | null;
+            exit_code: number | null;
+            failed: boolean;
+            fence: number;
+            host: string;
+            id: string;
+            pid: number;
+            stopping_at_ms: number | null;
+            version: number;
+            why: string;
+        };
+        StreamSettings: {
+            restarts: number;
+            trigger: string;
+        };
+        /** @enum {string} */
+        StreamState: "draft" | "starting" | "running" | "degraded" | "stopping" | "stopped" | "failed";
+        StreamSummary: {
+            description: string;
+            name: string;
+            owner: string;
+            published: number;
+            queries: components["schemas"]["StreamQueryAnswer"][];
+            running_version: number | null;
+            since_ms: number;
+            state: components["schemas"]["StreamState"];
+            wanted: components["schemas"]["StreamWanted"];
+            why: string;
+        };
+        /** @enum {string} */
+        StreamVerb: "start" | "stop" | "restart";
+        StreamVersionAnswer: {
+            at_ms: number;
+            author: string;
+            note: string;
+            number: number;
+            script: string;
+            settings: components["schemas"]["StreamSettings"];
+            stream: string;
+        };
+        StreamVersionNote: {
+            at_ms: number;
+            author: string;
+            note: string;
+            number: number;
+            settings: components["schemas"]["StreamSettings"];
+        };
+        /** @enum {string} */
+        StreamWanted: "running" | "stopped";
         SwitchAnswer: {
             clients: components["schemas"]["SwitchedClient"][];
             links: [
@@ -9008,6 +9419,507 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    streams_api_v1_streams_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamSummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_create_api_v1_streams_create_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateStreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_delete_api_v1_streams_delete_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_edit_api_v1_streams_edit_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditStreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_publish_api_v1_streams_publish_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PublishStreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_restart_api_v1_streams_restart_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_rollback_api_v1_streams_rollback_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_start_api_v1_streams_start_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_stop_api_v1_streams_stop_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_api_v1_streams__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    log_api_v1_streams__name__runs__run_id__log_get: {
+        parameters: {
+            query?: {
+                /** @description Only lines with this text, whatever its case. */
+                search?: string;
+                /** @description At most so many lines, the newest. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamLogAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    version_api_v1_streams__name__versions__number__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamVersionAnswer"];
+                };
             };
             /** @description Why not */
             "4XX": {

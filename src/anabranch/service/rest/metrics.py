@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from fastapi import APIRouter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -14,6 +14,7 @@ from starlette.responses import Response
 from anabranch.operations.links.metrics import metrics as of_links
 from anabranch.service.answers import answered
 from anabranch.service.instance import Instance
+from anabranch.service.stream_live import LiveRun
 from anabranch.service.web import AsViewer, Here
 
 router = APIRouter(tags=["metrics"])
@@ -37,6 +38,7 @@ class _Collector(Collector):
         up = {cluster.name: cluster.problem is None for cluster in here.board.seen}
         yield from own_metrics(up, here.acting.acts, len(here.hub), here.requests)
         yield from route_metrics(here.routing.number, *here.registry.counts())
+        yield from stream_metrics(here.streaming.known())
         yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
 
 
@@ -77,3 +79,33 @@ def route_metrics(version: int, clients: Mapping[tuple[str, str], int], behind: 
     for cluster, number in sorted(behind.items()):
         lagging.add_metric((cluster,), number)
     yield lagging
+
+
+def stream_metrics(streams: Iterable[tuple[str, str, LiveRun | None]]) -> Iterator[Metric]:
+    """Of streams (name, state, what the open run tells): states, and how each query goes."""
+    states = GaugeMetricFamily("anabranch_stream_state", "1 for the state of the stream", labels=("stream", "state"))
+    counters = {
+        "rows_in": GaugeMetricFamily(
+            "anabranch_stream_batch_rows_in", "Rows that the last micro-batch read", labels=("stream", "query")
+        ),
+        "rows_per_second": GaugeMetricFamily(
+            "anabranch_stream_rows_per_second", "Rows that a query processes in a second", labels=("stream", "query")
+        ),
+        "batch_ms": GaugeMetricFamily(
+            "anabranch_stream_batch_milliseconds", "How long the last micro-batch took", labels=("stream", "query")
+        ),
+        "lag": GaugeMetricFamily(
+            "anabranch_stream_lag_records", "Records of Kafka behind the last micro-batch", labels=("stream", "query")
+        ),
+        "state_rows": GaugeMetricFamily(
+            "anabranch_stream_state_rows", "Rows in the state of a query", labels=("stream", "query")
+        ),
+    }
+    for name, state, live in streams:
+        states.add_metric((name, state), 1)
+        for query, told in ({} if live is None else live.queries).items():
+            for field, family in counters.items():
+                if isinstance(value := told.get(field), int | float):
+                    family.add_metric((name, query), value)
+    yield states
+    yield from counters.values()

@@ -7,10 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import checkpoints, groups, links, migrations, mirrormaker, offsets, routes, verify
+from anabranch.service.verbs import (
+    checkpoints,
+    groups,
+    links,
+    migrations,
+    mirrormaker,
+    offsets,
+    routes,
+    streams,
+    verify,
+)
 from anabranch.store.works import NoPlanError, PlanNote
 
-_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations)
+_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations, streams)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""
 

@@ -1,13 +1,14 @@
 """Run a stream: ``spark-submit stream.py SPEC.json`` or ``python -m anabranch.spark.jobs.stream SPEC.json``.
 
 Arguments: the file with a StreamRunSpec, then ``--mode`` (``run``, ``validate``, ``preview``), ``--master``,
-``--log FILE`` and ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted; to validate ``--plans``, to preview
-``--select N``, ``--rows N``, ``--seconds S`` and ``--start POSITION``.  With ``--master`` Spark's Kafka source is
-brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
+``--log FILE``, ``--events FILE`` and ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted; to validate
+``--plans``, to preview ``--select N``, ``--rows N``, ``--seconds S`` and ``--start POSITION``.  With ``--master``
+Spark's Kafka source is brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
 ``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of standard input ends the job, too.
 
-Each event is a line of JSON on standard output: docs/reference/stream-events.md.  SIGTERM and SIGINT end each query
-after the micro-batch that runs.  Exits with 0 where it was ended so or has finished, else with the error's code.
+Each event is a line of JSON on standard output, or of the events file, which becomes ``FILE.1`` once it is full:
+docs/reference/stream-events.md.  SIGTERM and SIGINT end each query after the micro-batch that runs.  Exits with 0 where
+it was ended so or has finished, else with the error's code.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
+from anabranch.spark.streams.fence import StreamFence
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
@@ -51,8 +53,10 @@ from anabranch.spark.streams.running import RunningQuery
 from anabranch.spark.streams.settings import SETTINGS
 from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.storage.opening import open_files
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
+from anabranch.streams.lines import LineFile
 from anabranch.streams.script import split
 
 MODES = ("run", "validate", "preview")
@@ -62,7 +66,8 @@ INTERRUPTED = 130
 def main(argv: list[str] | None = None) -> int:
     """Run the job; returns its exit code."""
     options = _options(argv)
-    events = StreamEvents(take_output(options.log))
+    output = take_output(options.log)
+    events = StreamEvents(output if options.events is None else LineFile(options.events))
     job = JobOfStream(events, options)
     try:
         code = job.run()
@@ -90,6 +95,7 @@ class JobOfStream:
         self._began = time.monotonic()
         self._asked: list[int] = []
         self._running: list[RunningQuery] = []
+        self._fence: StreamFence | None = None
         self._more: dict[str, Any] = {}
         self.outcome = "failed"
 
@@ -169,6 +175,8 @@ class JobOfStream:
         if self._is_asked():
             self.outcome = "stopped"
             return 0
+        self._fence = StreamFence(open_files(spec.checkpoints), spec.fence)
+        self._fence.take()
         resumed = {one.plan.query: queries.is_resumed(spark, one.checkpoint) for one in self._running}
         try:
             queries.start(self._running, spec.trigger)
@@ -202,6 +210,8 @@ class JobOfStream:
         self._events.tell(StreamEventKind.PROGRESS, **fields)
 
     def _is_asked(self) -> bool:
+        if self._fence is not None and not self._asked:
+            self._fence.check_at_times()
         return bool(self._asked)
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
@@ -232,6 +242,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--mode", choices=MODES, default="run")
     parser.add_argument("--master")
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--events", type=Path)
     parser.add_argument("--conf", action="append", default=[], type=_setting, metavar="KEY=VALUE")
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--select", type=int, default=0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from pyspark.sql import Row
 
@@ -38,11 +38,21 @@ def take_output(log: Path | None) -> TextIO:
     return events
 
 
+class EventLines(Protocol):
+    """What takes the lines of events."""
+
+    def write(self, text: str, /) -> int:
+        """Append."""
+
+    def flush(self) -> None:
+        """Have them written."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamEvents:
     """Events of one run, from any thread; a reader who is gone ends no run."""
 
-    stream: TextIO
+    stream: EventLines
     spec: StreamRunSpec | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -54,7 +64,8 @@ class StreamEvents:
             head |= {"stream": spec.stream, "version": spec.version, "run": spec.run, "fence": spec.fence}
         text = json.dumps({**head, **fields}, ensure_ascii=False, default=str)
         with self._lock, suppress(OSError, ValueError):
-            print(text, file=self.stream, flush=True)
+            self.stream.write(text + "\n")
+            self.stream.flush()
 
     def fail(self, error: AnabranchError, **fields: Any) -> int:
         """Tell of an error; returns its exit code."""

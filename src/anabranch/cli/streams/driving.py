@@ -1,0 +1,127 @@
+"""``anabranch stream start|stop|restart``: whether a stream runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.service_options import ServiceOption, service_of
+from anabranch.cli.streams import render
+from anabranch.cli.streams.asking import StreamArgument, change, path_of
+from anabranch.errors import ClusterError, RefusedError
+from anabranch.streams.states import StreamState
+
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.cli.service_client import ServiceClient
+
+LOOK_S = 0.5
+WaitOption = Annotated[
+    float, typer.Option("--wait", metavar="SECONDS", min=0, max=3600, help="How long to wait until it is so.")
+]
+
+
+@dataclass(eq=False)
+class StreamFailedError(RefusedError):
+    """A stream that was started has failed."""
+
+    name: str
+    why: str
+
+    _message = "stream {name} has failed: {why}"
+    _hint = "read its log: `anabranch stream logs {name}`; correct it, then `anabranch stream start {name}`"
+
+
+@dataclass(eq=False)
+class StreamNotYetError(ClusterError):
+    """A stream is not yet in the state that was waited for."""
+
+    name: str
+    state: str
+    seconds: float
+
+    _message = "stream {name} is still {state} after {seconds:g} s"
+    _hint = "it goes on by itself: `anabranch stream show {name}`"
+
+
+def start(
+    ctx: typer.Context,
+    name: StreamArgument,
+    wait: WaitOption = 120.0,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Start the published version of a stream; it goes on exactly where its checkpoints are."""
+    _drive(service_of(ctx, service), "start", name, wait, output, lambda state: state is StreamState.RUNNING)
+
+
+def stop(
+    ctx: typer.Context,
+    name: StreamArgument,
+    wait: WaitOption = 120.0,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have a stream end after the micro-batch that runs, and stay stopped."""
+    _drive(service_of(ctx, service), "stop", name, wait, output, lambda state: state is StreamState.STOPPED)
+
+
+def restart(
+    ctx: typer.Context,
+    name: StreamArgument,
+    wait: WaitOption = 120.0,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have a stream end, and start it with the version that is published."""
+    client = service_of(ctx, service)
+    before = _fence(client.get(path_of(name)))
+    _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before)
+
+
+def _drive(
+    client: ServiceClient,
+    verb: str,
+    name: str,
+    wait: float,
+    output: Format,
+    is_done: Callable[[StreamState], bool],
+    after: int = 0,
+) -> None:
+    change(client, verb, {"stream": name}, render.run_plan, render.wanted, output)
+    deadline = time.monotonic() + wait
+    told = ""
+    while wait:
+        answer: Any = client.get(path_of(name))
+        stream = answer["stream"]
+        state = StreamState(stream["state"])
+        if is_done(state) and _fence(answer) > after:
+            _say(output, name, state.value)
+            return
+        if state is StreamState.FAILED:
+            raise StreamFailedError(name, stream["why"])
+        if verb == "start" and state is StreamState.STOPPED and stream["wanted"] == "stopped":
+            _say(output, name, f"stopped: {stream['why']}")  # it has read all that there was
+            return
+        if verb == "stop" and state is StreamState.DRAFT:
+            return
+        if state.value != told:
+            told = state.value
+            _say(output, name, f"{told}{': ' + stream['why'] if stream['why'] else ''}")
+        if time.monotonic() > deadline:
+            raise StreamNotYetError(name, state.value, wait)
+        time.sleep(LOOK_S)
+
+
+def _fence(answer: Any) -> int:
+    """Of its newest run."""
+    return int(answer["runs"][0]["fence"]) if answer["runs"] else 0
+
+
+def _say(output: Format, name: str, what: str) -> None:
+    if output is Format.TABLE:
+        typer.echo(f"stream {name} is {what}", err=True)

@@ -1,0 +1,179 @@
+"""Streams as tables: pure functions from what the service answers to what Rich prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anabranch.cli.hints import quoted
+from anabranch.cli.render import grid
+from anabranch.cli.service_options import repeated_service
+from anabranch.cli.streams.asking import StreamChange
+from anabranch.cli.words import count, duration, moment, printable
+
+_STYLES = {
+    "running": "green",
+    "starting": "cyan",
+    "stopping": "cyan",
+    "degraded": "yellow",
+    "failed": "red",
+    "draft": "dim",
+    "stopped": "dim",
+}
+_DIFF = {"+": "green", "-": "red", "@": "cyan"}
+MOST_RUNS = 10
+
+
+def streams(answer: Sequence[Mapping[str, Any]], now_ms: int) -> RenderableType:
+    """One line a stream."""
+    if not answer:
+        return Text("no streams; save one with: anabranch stream create NAME FILE")
+    table = grid("STREAM", "STATE", "SINCE", "VERSION", "QUERIES", "ROWS/S", "LAG", "OWNER", right=("ROWS/S", "LAG"))
+    for one in answer:
+        queries = one["queries"]
+        rates = [query["rows_per_second"] for query in queries if query["rows_per_second"] is not None]
+        lags = [query["lag"] for query in queries if query["lag"] is not None]
+        table.add_row(
+            one["name"],
+            _state(one["state"]),
+            duration((now_ms - one["since_ms"]) / 1000),
+            _version(one),
+            count(len(queries)) if queries else "",
+            count(round(sum(rates))) if rates else "",
+            count(sum(lags)) if lags else "",
+            printable(one["owner"]),
+        )
+    return table
+
+
+def stream(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
+    """A stream with its queries and its newest runs."""
+    one = answer["stream"]
+    head = Text.assemble((one["name"], "bold"), ": ", _state(one["state"]))
+    head.append(f" for {duration((now_ms - one['since_ms']) / 1000)}, version {_version(one)}")
+    parts: list[RenderableType] = [head]
+    if one["description"]:
+        parts.append(Text(printable(one["description"])))
+    if one["why"]:
+        parts.append(Text(printable(one["why"]), style="red" if one["state"] == "failed" else "yellow"))
+    if one["queries"]:
+        parts.append(_queries(one["queries"]))
+    if answer["runs"]:
+        parts.append(_runs(answer["runs"][:MOST_RUNS]))
+    parts.append(Text(f"checkpoints: {answer['checkpoints']}", style="dim"))
+    return Group(*parts)
+
+
+def versions(answer: Mapping[str, Any]) -> RenderableType:
+    """One line a version, the newest first."""
+    table = grid("VERSION", "SAVED", "BY", "TRIGGER", "RESTARTS", "NOTE", right=("VERSION", "RESTARTS"))
+    published = answer["stream"]["published"]
+    for one in answer["versions"]:
+        settings = one["settings"]
+        number = f"{one['number']}{' *' if one['number'] == published else ''}"
+        told = settings["trigger"], count(settings["restarts"]), printable(one["note"])
+        table.add_row(number, moment(one["at_ms"]), printable(one["author"]), *told)
+    return Group(table, Text("* is published: the next start runs it", style="dim"))
+
+
+def diff(lines: Sequence[str]) -> RenderableType:
+    """A unified diff."""
+    if not lines:
+        return Text("no difference")
+    return Group(*(Text(printable(line), style=_DIFF.get(line[:1], "")) for line in lines))
+
+
+def save_plan(shown: StreamChange) -> RenderableType:
+    """A version that would be saved."""
+    plan = shown.plan
+    head = Text(f"version {plan['version']} of stream {plan['stream']}, {count(len(plan['statements']))} statements")
+    return Group(head, diff(plan["diff"])) if plan["base"] else head
+
+
+def publish_plan(shown: StreamChange) -> RenderableType:
+    """The version that the next start would run."""
+    plan = shown.plan
+    return Text(f"the next start of stream {plan['stream']} runs version {plan['after']}; it was {plan['before']}")
+
+
+def run_plan(shown: StreamChange) -> RenderableType:
+    """What would be done with a run."""
+    plan = shown.plan
+    return Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}")
+
+
+def delete_plan(shown: StreamChange) -> RenderableType:
+    """A stream that would be forgotten."""
+    plan = shown.plan
+    text = (
+        f"stream {plan['stream']} is forgotten, with {count(plan['versions'])} versions and {count(plan['runs'])} runs"
+    )
+    return Text(f"{text}; its checkpoints stay")
+
+
+def created(done: Mapping[str, Any], service: str | None) -> RenderableType:
+    """That a stream was saved, and how it is started."""
+    name = quoted(done["stream"])
+    more = repeated_service(service)
+    return Text(f"stream {done['stream']} is saved; start it with: anabranch stream start {name}{more}")
+
+
+def saved(done: Mapping[str, Any], service: str | None) -> RenderableType:
+    """That a version was saved, and how it is published."""
+    again = f"anabranch stream publish {quoted(done['stream'])} {done['version']}{repeated_service(service)}"
+    return Text(f"version {done['version']} of stream {done['stream']} is saved; publish it with: {again}")
+
+
+def published(done: Mapping[str, Any]) -> RenderableType:
+    """That a version is published."""
+    text = f"version {done['version']} of stream {done['stream']} is published"
+    if done["wanted"] == "running":
+        text += f"; have it run with: anabranch stream restart {quoted(done['stream'])}"
+    return Text(text)
+
+
+def wanted(done: Mapping[str, Any]) -> RenderableType:
+    """What is wanted of a stream now."""
+    return Text(f"stream {done['stream']} is wanted {done['wanted']}")
+
+
+def deleted(done: Mapping[str, Any]) -> RenderableType:
+    """That a stream is forgotten."""
+    return Text(f"stream {done['stream']} is forgotten")
+
+
+def _state(state: str) -> Text:
+    return Text(state, style=_STYLES.get(state, ""))
+
+
+def _version(one: Mapping[str, Any]) -> str:
+    runs, next_one = one["running_version"], one["published"]
+    return str(next_one) if runs in (None, next_one) else f"{runs} ({next_one} is published)"
+
+
+def _queries(queries: Sequence[Mapping[str, Any]]) -> RenderableType:
+    table = grid(
+        *("QUERY", "CONNECTOR", "BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS", "WATERMARK"),
+        right=("BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS"),
+    )
+    for one in queries:
+        rate = one["rows_per_second"]
+        numbers = one["batch"], one["rows_in"], None if rate is None else round(rate), one["batch_ms"], one["lag"]
+        cells = [count(value) for value in (*numbers, one["state_rows"])]
+        table.add_row(one["query"], one["connector"], *cells, one["watermark"] or "")
+    return table
+
+
+def _runs(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
+    table = grid(
+        "RUN", "VERSION", "START", "BEGAN", "ENDED", "EXIT CODE", "WHY", right=("VERSION", "START", "EXIT CODE")
+    )
+    for one in runs:
+        ended = "" if one["ended_at_ms"] is None else moment(one["ended_at_ms"])
+        code = "" if one["ended_at_ms"] is None else count(one["exit_code"])
+        began = moment(one["began_at_ms"])
+        table.add_row(one["id"], str(one["version"]), str(one["fence"]), began, ended, code, printable(one["why"]))
+    return table

@@ -1,0 +1,115 @@
+"""``anabranch stream create|edit|publish|rollback|delete``: versions of a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted
+from anabranch.cli.output import Format, FormatOption
+from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
+from anabranch.cli.streams import render
+from anabranch.cli.streams.asking import StreamArgument, change
+from anabranch.config.yaml_file import UnreadableFileError
+from anabranch.errors import InvalidFieldError
+from anabranch.streams.versions import StreamSettings
+
+ScriptArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The script.", show_default=False)]
+NoteOption = Annotated[str, typer.Option("--note", help="What is new, for those who look at the versions.")]
+_RESTARTS = "How often it is started again by itself within an hour."
+_TRIGGER = "How often a micro-batch begins: '5 seconds'; or availableNow, which ends by itself."
+
+
+def create(
+    ctx: typer.Context,
+    name: StreamArgument,
+    file: ScriptArgument,
+    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    note: NoteOption = "",
+    trigger: Annotated[str, typer.Option(help=_TRIGGER)] = StreamSettings().trigger,
+    restarts: Annotated[int, typer.Option(min=0, max=100, help=_RESTARTS)] = StreamSettings().restarts,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Save a script as a new stream; its first version is published, and nothing runs yet."""
+    request: dict[str, Any] = {"stream": name, "script": _text(file), "description": description, "note": note}
+    request |= {"trigger": trigger, "restarts": restarts}
+    client = service_of(ctx, service)
+    change(client, "create", request, render.save_plan, lambda done: render.created(done, service), output)
+
+
+def edit(
+    ctx: typer.Context,
+    name: StreamArgument,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The script; default: it stays.", show_default=False)
+    ] = None,
+    note: NoteOption = "",
+    trigger: Annotated[str | None, typer.Option(help=_TRIGGER, show_default=False)] = None,
+    restarts: Annotated[int | None, typer.Option(min=0, max=100, help=_RESTARTS, show_default=False)] = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Save another version of a stream; what runs goes on, and the next start runs what is published."""
+    if file is None and trigger is None and restarts is None:
+        raise InvalidFieldError(
+            "stream edit", "FILE", "nothing to change was given", "give FILE, --trigger, --restarts"
+        )
+    given: dict[str, Any] = {"trigger": trigger, "restarts": restarts}
+    given["script"] = None if file is None else _text(file)
+    request = {"stream": name, "note": note, **{key: value for key, value in given.items() if value is not None}}
+    client = service_of(ctx, service)
+    change(client, "edit", request, render.save_plan, lambda done: render.saved(done, service), output)
+
+
+def publish(
+    ctx: typer.Context,
+    name: StreamArgument,
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, show_default=False)],
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Have the next start of a stream run a version; what runs goes on with its own until `stream restart`."""
+    request = {"stream": name, "version": version}
+    change(service_of(ctx, service), "publish", request, render.publish_plan, render.published, output)
+
+
+def rollback(
+    ctx: typer.Context, name: StreamArgument, service: ServiceOption = None, output: FormatOption = Format.TABLE
+) -> None:
+    """Have the next start of a stream run the version that was published before."""
+    change(service_of(ctx, service), "rollback", {"stream": name}, render.publish_plan, render.published, output)
+
+
+def delete(
+    ctx: typer.Context,
+    name: StreamArgument,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Forget a stream that is stopped, with its versions and runs; its checkpoints stay."""
+    change(
+        service_of(ctx, service),
+        "delete",
+        {"stream": name},
+        render.delete_plan,
+        render.deleted,
+        output,
+        execute=execute,
+        wanted=plan,
+        command=f"anabranch stream delete {quoted(name)}{repeated_service(service)}",
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UnreadableFileError(str(file), error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(str(file), f"not UTF-8 text: {error}", "save it as UTF-8") from error

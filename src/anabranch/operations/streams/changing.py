@@ -1,0 +1,164 @@
+"""Which version of a stream the next start runs, whether it runs, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from anabranch.errors import RefusedError
+from anabranch.model.clock import now_ms
+from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.store.streams import StoredStreams, StreamRunsError
+from anabranch.streams.states import StreamState, StreamWanted
+
+
+class StreamVerb(StrEnum):
+    """What is done with a stream's run."""
+
+    START = "start"
+    STOP = "stop"
+    RESTART = "restart"
+
+
+@dataclass(eq=False)
+class NoFormerVersionError(RefusedError):
+    """No other version of a stream was published before."""
+
+    name: str
+
+    _message = "stream {name!r} has no version that was published before"
+    _hint = "name one: `anabranch stream publish {name} VERSION`"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishStreamPlan:
+    """The version that the next start would run; ``runs`` is the version that runs now, None where none does."""
+
+    stream: str
+    before: int
+    after: int
+    runs: int | None
+    hash: str
+    revision: int = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStreamPlan:
+    """What would be done with the run of a stream that stands in ``state``; ``version`` is what a start runs."""
+
+    stream: str
+    verb: StreamVerb
+    state: StreamState
+    version: int
+    hash: str
+    revision: int = field(metadata=REQUEST)
+    run: str = field(default="", metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStreamPlan:
+    """A stream that would be forgotten with its versions and runs; its checkpoints stay where they are."""
+
+    stream: str
+    versions: int
+    runs: int
+    hash: str
+    revision: int = field(metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedStream:
+    """A stream that was changed, and what a person now wants of it."""
+
+    stream: str
+    version: int
+    wanted: str
+
+
+async def plan_publish(stored: StoredStreams, name: str, version: int | None) -> PublishStreamPlan:
+    """Have the next start run a version, by default the one that was published before.
+
+    Raises NoStreamError, NoStreamVersionError, NoFormerVersionError.
+    """
+
+    def look() -> PublishStreamPlan:
+        stream, run = stored.get(name), stored.open_run(name)
+        wanted = version or stream.former
+        if not wanted:
+            raise NoFormerVersionError(name)
+        stored.version(name, wanted)
+        hash_ = plan_hash("streams.publish", name, stream.revision, wanted)
+        runs = None if run is None else run.version
+        return PublishStreamPlan(name, stream.published, wanted, runs, hash_, stream.revision)
+
+    return await asyncio.to_thread(look)
+
+
+async def publish(stored: StoredStreams, planned: PublishStreamPlan) -> ChangedStream:
+    """Have it so; raises StreamChangedError."""
+
+    def write() -> ChangedStream:
+        if planned.after != planned.before:
+            values = {"published": planned.after, "former": planned.before}
+            stored.change(planned.stream, planned.revision, **values)
+        stream = stored.get(planned.stream)
+        return ChangedStream(planned.stream, stream.published, stream.wanted.value)
+
+    return await asyncio.to_thread(write)
+
+
+async def plan_run(stored: StoredStreams, name: str, verb: StreamVerb) -> RunStreamPlan:
+    """Start, stop or restart a stream; raises NoStreamError, and StreamRunsError for a start of one that runs."""
+
+    def look() -> RunStreamPlan:
+        stream, run = stored.get(name), stored.open_run(name)
+        if (
+            verb is StreamVerb.START
+            and stream.wanted is StreamWanted.RUNNING
+            and stream.state is not StreamState.FAILED
+        ):
+            raise StreamRunsError(name, stream.state.value if run is None else run.id)
+        open_run = "" if run is None else run.id
+        seen = [stream.revision, stream.wanted.value, open_run, stream.published]
+        hash_ = plan_hash(f"streams.{verb.value}", name, seen)
+        return RunStreamPlan(name, verb, stream.state, stream.published, hash_, stream.revision, open_run)
+
+    return await asyncio.to_thread(look)
+
+
+async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
+    """Write down what is wanted: whoever supervises the stream does it.  Raises StreamChangedError."""
+
+    def write() -> ChangedStream:
+        wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
+        at = now_ms()
+        asked = {} if planned.verb is StreamVerb.STOP else {"asked_at": at}
+        stored.change(planned.stream, planned.revision, wanted=wanted, **asked)
+        if planned.verb is StreamVerb.RESTART and planned.run:
+            stored.stopping(planned.run, planned.stream, at)
+        elif planned.verb is not StreamVerb.STOP and planned.state is StreamState.FAILED:
+            stored.tell(planned.stream, StreamState.STOPPED, "", at)
+        return ChangedStream(planned.stream, planned.version, wanted.value)
+
+    return await asyncio.to_thread(write)
+
+
+async def plan_delete(stored: StoredStreams, name: str) -> DeleteStreamPlan:
+    """Forget a stream; raises NoStreamError, and StreamRunsError while it runs or is wanted to."""
+
+    def look() -> DeleteStreamPlan:
+        stream, run = stored.get(name), stored.open_run(name)
+        if run is not None or stream.wanted is StreamWanted.RUNNING:
+            raise StreamRunsError(name, stream.state.value if run is None else run.id)
+        versions, runs = len(stored.versions(name)), len(stored.runs_of(name, 10_000))
+        hash_ = plan_hash("streams.delete", name, stream.revision)
+        return DeleteStreamPlan(name, versions, runs, hash_, stream.revision)
+
+    return await asyncio.to_thread(look)
+
+
+async def delete(stored: StoredStreams, planned: DeleteStreamPlan) -> ChangedStream:
+    """Forget it; raises StreamChangedError."""
+    await asyncio.to_thread(stored.remove, planned.stream, planned.revision)
+    return ChangedStream(planned.stream, 0, StreamWanted.STOPPED.value)

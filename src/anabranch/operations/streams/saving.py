@@ -1,0 +1,104 @@
+"""Saving a version of a stream: its first, or another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from anabranch.model.clock import now_ms
+from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.store.streams import NoStreamError, StoredStream, StoredStreams, StreamExistsError
+from anabranch.streams.script import split
+from anabranch.streams.states import StreamState, StreamWanted
+from anabranch.streams.versions import StreamSettings, StreamVersion, diff
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLine:
+    """A statement of a script by its number, where it begins, and its first words."""
+
+    number: int
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaveStreamPlan:
+    """A version that would be saved; ``diff`` is against ``base``, 0 for a stream that is new.
+
+    A new stream's first version is published; another is once that is asked for.
+    """
+
+    stream: str
+    version: int
+    base: int
+    statements: tuple[StatementLine, ...]
+    diff: tuple[str, ...]
+    hash: str
+    made: StreamVersion = field(metadata=REQUEST)
+    revision: int = field(default=0, metadata=REQUEST)
+    description: str = field(default="", metadata=REQUEST)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedStream:
+    """A version that was saved."""
+
+    stream: str
+    version: int
+
+
+async def plan_create(
+    stored: StoredStreams, name: str, script: str, settings: StreamSettings, description: str, note: str
+) -> SaveStreamPlan:
+    """What would be saved of a new stream; raises ScriptError, StreamExistsError."""
+    with suppress(NoStreamError):
+        await asyncio.to_thread(stored.get, name)
+        raise StreamExistsError(name)
+    made = StreamVersion(1, 0, "", note, script, settings)
+    statements = _statements(script)
+    hash_ = plan_hash("streams.create", name, script, asdict(settings), description)
+    return SaveStreamPlan(name, 1, 0, statements, (), hash_, made, 0, description)
+
+
+async def plan_edit(
+    stored: StoredStreams, name: str, script: str | None, changes: Mapping[str, Any], note: str
+) -> SaveStreamPlan:
+    """What would be saved over the newest version: ``changes`` of its settings, and a script unless that stays.
+
+    Raises ScriptError, NoStreamError.
+    """
+    stream, base = await asyncio.to_thread(lambda: (stored.get(name), stored.version(name, stored.newest(name))))
+    text = base.script if script is None else script
+    made = StreamVersion(base.number + 1, 0, "", note, text, replace(base.settings, **changes))
+    statements = _statements(text)
+    hash_ = plan_hash("streams.edit", name, stream.revision, text, asdict(made.settings))
+    lines = tuple(diff(base, made))
+    return SaveStreamPlan(name, made.number, base.number, statements, lines, hash_, made, stream.revision)
+
+
+async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:
+    """Save it; raises StreamExistsError, StreamChangedError."""
+    at, made = now_ms(), planned.made
+    version = StreamVersion(made.number, at, author, made.note, made.script, made.settings)
+    if planned.base:
+        await asyncio.to_thread(stored.save, planned.stream, planned.revision, version)
+    else:
+        begins = StreamWanted.STOPPED, StreamState.DRAFT
+        stream = StoredStream(planned.stream, 1, author, planned.description, at, 1, 0, *begins, "", at, 0, 0)
+        await asyncio.to_thread(stored.add, stream, version)
+    return SavedStream(planned.stream, version.number)
+
+
+def _statements(script: str) -> tuple[StatementLine, ...]:
+    return tuple(StatementLine(one.number, one.line, _head(one.text)) for one in split(script))
+
+
+def _head(text: str, most: int = 70) -> str:
+    """The first words of a statement, in one line."""
+    words: Sequence[str] = text.split()
+    line = " ".join(words)
+    return line if len(line) <= most else line[: most - 3] + "..."

@@ -1,0 +1,94 @@
+"""Streams: their states, versions, runs and logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import JSONResponse
+
+from anabranch.service.answers import answered
+from anabranch.service.errors import NoStreamLogError
+from anabranch.service.instance import Instance
+from anabranch.service.stream_answers import (
+    StreamAnswer,
+    StreamLogAnswer,
+    StreamSummary,
+    StreamVersionAnswer,
+    answer_of,
+    summary_of,
+    version_answer,
+)
+from anabranch.service.web import AsViewer, Here, answer
+from anabranch.store.streams import StoredStream, StoredStreamRun
+
+router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
+StreamNamePath = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+LOG_BYTES = 4 << 20
+"""So much of a log is looked through, from its end."""
+
+
+@router.get("", responses=answered(Sequence[StreamSummary]))
+async def streams(here: Here, _: AsViewer) -> JSONResponse:
+    """The streams, by name, with how their queries go."""
+    stored = here.stored.streams
+    found = await here.stored.ask(lambda: [(one, stored.open_run(one.name)) for one in stored.all()])
+    return answer([_summary(here, *one) for one in found])
+
+
+@router.get("/{name}", responses=answered(StreamAnswer))
+async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
+    """One stream: its state, its versions, and its runs."""
+    stored = here.stored.streams
+    kept, run, versions, runs = await here.stored.ask(
+        lambda: (stored.get(name), stored.open_run(name), stored.versions(name), stored.runs_of(name))
+    )
+    return answer(answer_of(_summary(here, kept, run), here.streaming.checkpoints(name), versions, runs))
+
+
+@router.get("/{name}/versions/{number}", responses=answered(StreamVersionAnswer))
+async def version(
+    here: Here, name: StreamNamePath, number: Annotated[int, Path(ge=1, lt=2**31)], _: AsViewer
+) -> JSONResponse:
+    """One version, with its script."""
+    stored = here.stored.streams
+    found = await here.stored.ask(lambda: (stored.get(name), stored.version(name, number))[1])
+    return answer(version_answer(name, found))
+
+
+@router.get("/{name}/runs/{run_id}/log", responses=answered(StreamLogAnswer))
+async def log(
+    here: Here,
+    name: StreamNamePath,
+    run_id: Annotated[str, Path(pattern=r"^run-[0-9a-f]{12}$")],
+    _: AsViewer,
+    search: Annotated[str, Query(max_length=200, description="Only lines with this text, whatever its case.")] = "",
+    limit: Annotated[int, Query(ge=1, le=5000, description="At most so many lines, the newest.")] = 500,
+) -> JSONResponse:
+    """The log of a run on this machine: what Spark and the job itself have written."""
+    stored = here.stored.streams
+    runs = await here.stored.ask(lambda: (stored.get(name), stored.runs_of(name, 10_000))[1])
+    run = next((one for one in runs if one.id == run_id), None)
+    if run is None:
+        raise NoStreamLogError(name, run_id, "there is no such run")
+    file = FilePath(run.directory) / f"{run.id}.log"
+    return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
+
+
+def _summary(here: Instance, kept: StoredStream, run: StoredStreamRun | None) -> StreamSummary:
+    return summary_of(kept, run, None if run is None else here.streaming.live(run.id))
+
+
+def _lines(name: str, run_id: str, file: FilePath, search: str, limit: int) -> StreamLogAnswer:
+    try:
+        with file.open("rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(max(0, size - LOG_BYTES))
+            text = opened.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise NoStreamLogError(name, run_id, error.strerror or str(error)) from error
+    found = [line for line in text.splitlines() if search.lower() in line.lower()]
+    return StreamLogAnswer(run_id, tuple(found[-limit:]), size > LOG_BYTES or len(found) > limit)

@@ -1,0 +1,180 @@
+"""What the service answers about streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.service.stream_live import LiveRun
+from anabranch.store.streams import StoredStream, StoredStreamRun
+from anabranch.streams.states import StreamState, StreamWanted
+from anabranch.streams.versions import StreamSettings, StreamVersion
+
+
+@dataclass(frozen=True, slots=True)
+class StreamQueryAnswer:
+    """A query of a run, as it was told last; what is None was not told, or is not known for its connector."""
+
+    query: str
+    table: str
+    connector: str
+    line: int
+    batch: int | None
+    rows_in: int | None
+    rows_out: int | None
+    rows_per_second: float | None
+    batch_ms: int | None
+    lag: int | None
+    watermark: str | None
+    state_rows: int | None
+    told_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSummary:
+    """A stream in a list; ``why`` is why it is in its state, ``since_ms`` since when.
+
+    ``queries`` are of its open run; they are none where that is on another machine, or has told nothing yet.
+    """
+
+    name: str
+    owner: str
+    description: str
+    state: StreamState
+    wanted: StreamWanted
+    why: str
+    since_ms: int
+    published: int
+    running_version: int | None
+    queries: tuple[StreamQueryAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamVersionNote:
+    """A version without its script."""
+
+    number: int
+    at_ms: int
+    author: str
+    note: str
+    settings: StreamSettings
+
+
+@dataclass(frozen=True, slots=True)
+class StreamVersionAnswer:
+    """A version of a stream."""
+
+    stream: str
+    number: int
+    at_ms: int
+    author: str
+    note: str
+    settings: StreamSettings
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRunAnswer:
+    """A start of a stream; ``exit_code`` is None while it runs, and where nobody saw how it ended."""
+
+    id: str
+    version: int
+    fence: int
+    host: str
+    pid: int
+    began_at_ms: int
+    stopping_at_ms: int | None
+    ended_at_ms: int | None
+    exit_code: int | None
+    failed: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAnswer:
+    """A stream with its versions and runs, the newest first."""
+
+    stream: StreamSummary
+    checkpoints: str
+    versions: tuple[StreamVersionNote, ...]
+    runs: tuple[StreamRunAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLogAnswer:
+    """Lines of a run's log, the oldest first; ``is_cut`` where there are more before them."""
+
+    run: str
+    lines: tuple[str, ...]
+    is_cut: bool
+
+
+def summary_of(stream: StoredStream, run: StoredStreamRun | None, live: LiveRun | None) -> StreamSummary:
+    """A stream in a list."""
+    return StreamSummary(
+        stream.name,
+        stream.owner,
+        stream.description,
+        stream.state,
+        stream.wanted,
+        stream.why,
+        stream.since,
+        stream.published,
+        None if run is None else run.version,
+        () if live is None else tuple(_query(name, told) for name, told in live.queries.items()),
+    )
+
+
+def version_note(version: StreamVersion) -> StreamVersionNote:
+    """A version without its script."""
+    return StreamVersionNote(version.number, version.at_ms, version.author, version.note, version.settings)
+
+
+def version_answer(stream: str, version: StreamVersion) -> StreamVersionAnswer:
+    """A version."""
+    told = version.number, version.at_ms, version.author, version.note, version.settings, version.script
+    return StreamVersionAnswer(stream, *told)
+
+
+def run_answer(run: StoredStreamRun) -> StreamRunAnswer:
+    """A run."""
+    times = run.began_at, run.stopping_at, run.ended_at
+    return StreamRunAnswer(
+        run.id, run.version, run.fence, run.host, run.pid, *times, run.exit_code, run.failed, run.why
+    )
+
+
+def answer_of(
+    summary: StreamSummary, checkpoints: str, versions: Sequence[StreamVersion], runs: Sequence[StoredStreamRun]
+) -> StreamAnswer:
+    """A stream."""
+    return StreamAnswer(
+        summary,
+        checkpoints,
+        tuple(version_note(one) for one in versions),
+        tuple(run_answer(one) for one in runs),
+    )
+
+
+def _query(name: str, told: Mapping[str, object]) -> StreamQueryAnswer:
+    def whole(field_: str) -> int | None:
+        value = told.get(field_)
+        return int(value) if isinstance(value, int | float) else None
+
+    rate = told.get("rows_per_second")
+    mark = told.get("watermark")
+    return StreamQueryAnswer(
+        name,
+        str(told.get("table", "")),
+        str(told.get("connector", "")),
+        whole("line") or 0,
+        whole("batch"),
+        whole("rows_in"),
+        whole("rows_out"),
+        float(rate) if isinstance(rate, int | float) else None,
+        whole("batch_ms"),
+        whole("lag"),
+        None if mark is None else str(mark),
+        whole("state_rows"),
+        str(told.get("time", "")),
+    )

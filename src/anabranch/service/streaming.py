@@ -1,0 +1,271 @@
+"""Supervising streams: each run is a Spark job that outlives this process, found again after a restart.
+
+Invariants
+    T5  only the instance that acts begins runs; each instance looks after those of its own machine.
+    T6  a run is noted before its process is started, and found again by its specification where nobody noted that.
+    T7  what is decided is written down before it is done, and done again where nobody knows whether it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import structlog
+
+from anabranch.config.streamspec import StreamRunSpec
+from anabranch.errors import AnabranchError
+from anabranch.model.clock import now_ms
+from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.streamjob import start_detached
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.hub import Hub
+from anabranch.service.job_settings import JobSettings
+from anabranch.service.processes import is_alive
+from anabranch.service.stored import Stored
+from anabranch.service.stream_live import LiveRun
+from anabranch.store.errors import StoreError
+from anabranch.store.streams import StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
+from anabranch.streams.states import StreamState
+from anabranch.streams.supervising import (
+    AskRun,
+    BeginRun,
+    CloseRun,
+    KillRun,
+    SeenStream,
+    SeenStreamRun,
+    StreamAction,
+    TellState,
+    decide,
+)
+
+LOOK_S = 0.5
+Starter = Callable[[StreamRunSpec, str, Mapping[str, str], Path], StartedJob]
+
+log = structlog.get_logger()
+
+
+class Streaming:
+    """The streams of one store, as far as this machine runs them."""
+
+    def __init__(
+        self,
+        stored: Stored,
+        clusters: ClusterPool,
+        jobs: JobSettings,
+        hub: Hub,
+        acts: Callable[[], bool],
+        start: Starter = start_detached,
+    ) -> None:
+        self._stored = stored
+        self._clusters = clusters
+        self._jobs = jobs
+        self._hub = hub
+        self._acts = acts
+        self._start = start
+        self._host = socket.gethostname()
+        self._children: dict[str, StartedJob] = {}
+        self._live: dict[str, LiveRun] = {}
+        self._asked: set[str] = set()
+        self._known: list[tuple[str, str, LiveRun | None]] = []
+        self._busy: dict[str, asyncio.Task[None]] = {}
+
+    async def watch(self) -> None:
+        """Look after every stream until this is cancelled."""
+        while True:
+            try:
+                await self.look()
+            except StoreError as error:
+                log.warning("the store does not answer", why=error.message)
+            await asyncio.sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """Do for each stream what is to be done now; one that takes long holds up no other.  Raises StoreError."""
+        streams = await self._stored.ask(self._stored.streams.supervised)
+        for one in streams:
+            task = self._busy.get(one.stream.name)
+            if task is None or task.done():
+                self._busy[one.stream.name] = asyncio.create_task(self._look(one))
+        known = {one.run.id for one in streams if one.run is not None}
+        self._known = [
+            (one.stream.name, one.stream.state.value, None if one.run is None else self._live.get(one.run.id))
+            for one in streams
+        ]
+        for gone in [run for run in self._live if run not in known]:
+            self._live.pop(gone)
+        self._asked &= known
+        for name in [name for name, task in self._busy.items() if task.done()]:
+            del self._busy[name]
+
+    async def end(self) -> None:
+        """Let what runs go on without this process."""
+        for task in tuple(self._busy.values()):
+            task.cancel()
+        await asyncio.gather(*self._busy.values(), return_exceptions=True)
+
+    def live(self, run: str) -> LiveRun | None:
+        """What an open run has told; None where it is one of another machine, or nobody has looked yet."""
+        return self._live.get(run)
+
+    def known(self) -> Sequence[tuple[str, str, LiveRun | None]]:
+        """The streams that are looked after: name, state, and what the open run has told."""
+        return self._known
+
+    def directory(self, stream: str) -> Path:
+        """Where the specifications, events and logs of a stream are."""
+        return self._jobs.directory / "streams" / stream
+
+    def checkpoints(self, stream: str) -> str:
+        """Where the checkpoints of a stream are."""
+        return str((self.directory(stream) / "checkpoints").absolute())
+
+    # -- one stream ------------------------------------------------------------------------------------
+
+    async def _look(self, one: SupervisedStream) -> None:
+        name = one.stream.name
+        try:
+            version = await self._stored.ask(lambda: self._stored.streams.version(name, one.stream.published))
+            run = None if one.run is None else await asyncio.to_thread(self._seen, one.run)
+            seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, version.settings.policy)
+            action = decide(seen, now_ms())
+            if one.run is not None and one.run.stopping_at is not None and one.run.id not in self._asked:
+                self._end(one.run, signal.SIGTERM)
+            if action is not None:
+                await self._do(one, action, run)
+        except StoreError as error:
+            log.warning("the store does not answer", why=error.message)
+        except AnabranchError as error:
+            log.warning("a stream could not be looked after", stream=name, why=error.message)
+        except Exception:
+            log.exception("a stream could not be looked after", stream=name)
+
+    async def _do(self, one: SupervisedStream, action: StreamAction, seen: SeenStreamRun | None) -> None:
+        streams, name, now = self._stored.streams, one.stream.name, now_ms()
+        if isinstance(action, BeginRun):
+            if self._acts():
+                await self._begin(one)
+            return
+        if isinstance(action, TellState):
+            await self._stored.ask(lambda: streams.tell(name, action.state, action.why, now))
+        elif one.run is not None and isinstance(action, AskRun):
+            run = one.run
+            await self._stored.ask(lambda: streams.stopping(run.id, name, now))
+            self._end(run, signal.SIGTERM)
+        elif one.run is not None and isinstance(action, KillRun):
+            self._end(one.run, signal.SIGKILL)
+            return
+        elif one.run is not None and isinstance(action, CloseRun):
+            run, code = one.run, None if seen is None else seen.exit_code
+            await self._stored.ask(
+                lambda: streams.close(
+                    *(run.id, action.state, action.why, code),
+                    failed=action.is_failure,
+                    over=action.is_over,
+                    now_ms=now,
+                )
+            )
+            self._children.pop(run.id, None)
+        self._told(name)
+
+    async def _begin(self, one: SupervisedStream) -> None:
+        """Note a run, then start its process (T6)."""
+        streams, stream, now = self._stored.streams, one.stream, now_ms()
+        directory = self.directory(stream.name)
+        run_id = f"run-{uuid.uuid4().hex[:12]}"
+        run = StoredStreamRun(
+            run_id, stream.name, stream.published, 0, self._host, 0, 0, stream.owner, str(directory), now
+        )
+        try:
+            made = await self._stored.ask(lambda: streams.begin(run, now))
+        except (StreamRunsError, StreamChangedError) as error:
+            log.info("a stream was not started", stream=stream.name, why=error.message)
+            return
+        self._told(stream.name)
+        try:
+            version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
+            spec = StreamRunSpec(
+                stream=stream.name,
+                version=made.version,
+                run=made.id,
+                fence=made.fence,
+                script=version.script,
+                checkpoints=self.checkpoints(stream.name),
+                clusters=self._clusters.contexts().contexts,
+                trigger=version.settings.trigger,
+            )
+            started = await asyncio.to_thread(
+                self._start, spec, self._jobs.reader_master, self._jobs.settings, directory
+            )
+        except AnabranchError as error:
+            why = f"{error.message} ({error.hint})" if error.hint else error.message
+            ended = made.id, StreamState.FAILED, why, error.exit_code
+            await self._stored.ask(lambda: streams.close(*ended, failed=True, over=False, now_ms=now_ms()))
+            self._told(stream.name)
+            return
+        self._children[made.id] = started
+        created = _created_ms(started.pid) or now_ms()
+        await self._stored.ask(lambda: streams.started(made.id, started.pid, created))
+
+    def _seen(self, run: StoredStreamRun) -> SeenStreamRun:
+        """A run as it can be seen from here."""
+        if run.host != self._host:
+            return SeenStreamRun(None, stopping_since_ms=run.stopping_at)
+        live = self._live.get(run.id)
+        if live is None:
+            live = self._live[run.id] = LiveRun.of(run.directory, run.id)
+        alive = self._alive(run)  # before its events: what it told last is read once it is gone
+        with suppress(OSError):
+            if live.read():
+                self._hub.tell("stream-progress", {"name": run.stream, "run": run.id})
+        child = self._children.get(run.id)
+        code = child.code if child is not None else None
+        code = live.exit_code if code is None else code
+        return SeenStreamRun(alive, live.has_started, code, live.is_finished, live.why, run.stopping_at)
+
+    def _alive(self, run: StoredStreamRun) -> bool | None:
+        """Whether its process lives; None where another instance may be starting it just now."""
+        child = self._children.get(run.id)
+        if child is not None:
+            return child.code is None
+        if run.pid:
+            return is_alive(run.pid, run.created)
+        found = _process_of(run)
+        if found is not None:
+            with suppress(StoreError):
+                self._stored.streams.started(run.id, *found)
+            return True
+        return False if self._acts() else None
+
+    def _end(self, run: StoredStreamRun, number: signal.Signals) -> None:
+        """Send a signal to the process of a run; one that is gone needs none."""
+        self._asked.add(run.id)
+        if run.host == self._host and run.pid and is_alive(run.pid, run.created):
+            with suppress(ProcessLookupError):
+                os.kill(run.pid, number)
+
+    def _told(self, name: str) -> None:
+        self._hub.tell("stream", {"name": name})
+
+
+def _created_ms(pid: int) -> int | None:
+    try:
+        return round(psutil.Process(pid).create_time() * 1000)
+    except psutil.Error:
+        return None
+
+
+def _process_of(run: StoredStreamRun) -> tuple[int, int] | None:
+    """The process of a run that nobody noted, found by its specification: its id and when it began."""
+    spec = str(Path(run.directory) / f"{run.id}.json")
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if spec in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                return process.pid, round(process.create_time() * 1000)
+    return None

@@ -1,0 +1,225 @@
+"""Changes of streams: their versions, and whether they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from anabranch.model.accounts import Role
+from anabranch.operations.streams import changing, saving
+from anabranch.operations.streams.changing import (
+    ChangedStream,
+    DeleteStreamPlan,
+    PublishStreamPlan,
+    RunStreamPlan,
+    StreamVerb,
+)
+from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan
+from anabranch.service.reach import Reach
+from anabranch.service.verb import Request, Verb
+from anabranch.service.words import command
+from anabranch.store.streams import StoredStreams
+from anabranch.streams.versions import StreamSettings
+
+StreamName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+Script = Annotated[str, StringConstraints(min_length=1, max_length=500_000, pattern=r"^[^\x00]+$")]
+Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
+Restarts = Annotated[int, Field(ge=0, le=100)]
+VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
+FILE = "stream.sql"
+
+
+class StreamRequest(Request):
+    """A stream."""
+
+    stream: StreamName
+
+
+class CreateStreamRequest(StreamRequest):
+    """A new stream: its script and how it runs."""
+
+    script: Script
+    description: Note = ""
+    note: Note = ""
+    trigger: Trigger = StreamSettings().trigger
+    restarts: Restarts = StreamSettings().restarts
+
+
+class EditStreamRequest(StreamRequest):
+    """Another version of a stream; what is None stays as in the newest."""
+
+    script: Script | None = None
+    note: Note = ""
+    trigger: Trigger | None = None
+    restarts: Restarts | None = None
+
+
+class PublishStreamRequest(StreamRequest):
+    """The version that the next start runs."""
+
+    version: VersionNumber
+
+
+def _subject(request: StreamRequest) -> str:
+    return f"stream {request.stream}"
+
+
+def _stored(reach: Reach) -> StoredStreams:
+    return reach.migrating.stored.streams
+
+
+async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStreamPlan:
+    settings = StreamSettings(request.trigger, request.restarts)
+    asked = request.stream, request.script, settings, request.description, request.note
+    return await saving.plan_create(_stored(reach), *asked)
+
+
+async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan:
+    given = {"trigger": request.trigger, "restarts": request.restarts}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return await saving.plan_edit(_stored(reach), request.stream, request.script, changes, request.note)
+
+
+async def _save(reach: Reach, _: StreamRequest, planned: SaveStreamPlan) -> SavedStream:
+    return await saving.apply(_stored(reach), planned, reach.account)
+
+
+async def _publish_plan(reach: Reach, request: PublishStreamRequest) -> PublishStreamPlan:
+    return await changing.plan_publish(_stored(reach), request.stream, request.version)
+
+
+async def _rollback_plan(reach: Reach, request: StreamRequest) -> PublishStreamPlan:
+    return await changing.plan_publish(_stored(reach), request.stream, None)
+
+
+async def _publish(reach: Reach, _: StreamRequest, planned: PublishStreamPlan) -> ChangedStream:
+    return await changing.publish(_stored(reach), planned)
+
+
+async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> ChangedStream:
+    return await changing.run(_stored(reach), planned)
+
+
+async def _delete_plan(reach: Reach, request: StreamRequest) -> DeleteStreamPlan:
+    return await changing.plan_delete(_stored(reach), request.stream)
+
+
+async def _delete(reach: Reach, _: StreamRequest, planned: DeleteStreamPlan) -> ChangedStream:
+    return await changing.delete(_stored(reach), planned)
+
+
+def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
+    async def plan(reach: Reach, request: StreamRequest) -> RunStreamPlan:
+        return await changing.plan_run(_stored(reach), request.stream, verb)
+
+    return Verb(
+        f"streams.{verb.value}",
+        summary,
+        Role.OPERATOR,
+        StreamRequest,
+        RunStreamPlan,
+        ChangedStream,
+        _subject,
+        lambda request: command("stream", verb.value, request.stream),
+        plan,
+        _run,
+        execute="",
+    )
+
+
+def _settings(request: CreateStreamRequest | EditStreamRequest) -> list[tuple[str, object]]:
+    """As options of the command line; what is as by default is not typed."""
+    fresh = isinstance(request, CreateStreamRequest)
+    trigger = None if fresh and request.trigger == StreamSettings().trigger else request.trigger
+    restarts = None if fresh and request.restarts == StreamSettings().restarts else request.restarts
+    return [("--trigger", trigger), ("--restarts", restarts), ("--note", request.note or None)]
+
+
+def _create_words(request: CreateStreamRequest) -> str:
+    options = [("--description", request.description or None), *_settings(request)]
+    return command("stream", "create", request.stream, FILE, options=options)
+
+
+def _edit_words(request: EditStreamRequest) -> str:
+    file = [] if request.script is None else [FILE]
+    return command("stream", "edit", request.stream, *file, options=_settings(request))
+
+
+def _files(request: CreateStreamRequest | EditStreamRequest) -> Mapping[str, str]:
+    return {} if request.script is None else {FILE: request.script}
+
+
+VERBS: tuple[Verb[Any, Any], ...] = (
+    Verb(
+        "streams.create",
+        "Save a new stream: a SQL job",
+        Role.OPERATOR,
+        CreateStreamRequest,
+        SaveStreamPlan,
+        SavedStream,
+        _subject,
+        _create_words,
+        _create_plan,
+        _save,
+        execute="",
+        files=_files,
+    ),
+    Verb(
+        "streams.edit",
+        "Save another version of a stream",
+        Role.OPERATOR,
+        EditStreamRequest,
+        SaveStreamPlan,
+        SavedStream,
+        _subject,
+        _edit_words,
+        _edit_plan,
+        _save,
+        execute="",
+        files=_files,
+    ),
+    Verb(
+        "streams.publish",
+        "Have the next start of a stream run a version",
+        Role.OPERATOR,
+        PublishStreamRequest,
+        PublishStreamPlan,
+        ChangedStream,
+        _subject,
+        lambda request: command("stream", "publish", request.stream, str(request.version)),
+        _publish_plan,
+        _publish,
+        execute="",
+    ),
+    Verb(
+        "streams.rollback",
+        "Have the next start of a stream run the version that was published before",
+        Role.OPERATOR,
+        StreamRequest,
+        PublishStreamPlan,
+        ChangedStream,
+        _subject,
+        lambda request: command("stream", "rollback", request.stream),
+        _rollback_plan,
+        _publish,
+        execute="",
+    ),
+    _run_verb(StreamVerb.START, "Start a stream; it goes on exactly where its checkpoints are"),
+    _run_verb(StreamVerb.STOP, "Have a stream end after its micro-batch"),
+    _run_verb(StreamVerb.RESTART, "Have a stream end, and start it with the version that is published"),
+    Verb(
+        "streams.delete",
+        "Forget a stream with its versions and runs; its checkpoints stay",
+        Role.APPROVER,
+        StreamRequest,
+        DeleteStreamPlan,
+        ChangedStream,
+        _subject,
+        lambda request: command("stream", "delete", request.stream),
+        _delete_plan,
+        _delete,
+    ),
+)
