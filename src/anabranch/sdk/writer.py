@@ -6,7 +6,8 @@ Invariants
     P2  a call finds either the old client or the new one (`quick`).
     P3  what a callback writes goes where the message went that it is called for: whoever pauses waits for it.
     P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
-        up do they run in the session's thread.
+        up do they run in the session's thread.  Those of statistics and errors count as outstanding, too: the client's
+        library does not tell them from those of messages.
     P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted.
 """
 
