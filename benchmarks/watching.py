@@ -240,10 +240,13 @@ class Crowds:
         context = multiprocessing.get_context("spawn")
         self.count = clients // PROCESSES * PROCESSES
         self._pipes: list[Any] = []
+        self._processes: list[psutil.Process] = []
         for number in range(PROCESSES):
             here, there = context.Pipe()
             asked = (there, number, clients // PROCESSES, port, token)
-            context.Process(target=run_crowd, args=asked, daemon=True).start()
+            process = context.Process(target=run_crowd, args=asked, daemon=True)
+            process.start()
+            self._processes.append(psutil.Process(process.pid))
             self._pipes.append(here)
 
     def ask(self, what: object) -> list[Any]:
@@ -251,6 +254,10 @@ class Crowds:
         for pipe in self._pipes:
             pipe.send(what)
         return [pipe.recv() for pipe in self._pipes]
+
+    def cpu(self) -> float:
+        """Seconds of CPU that all have used."""
+        return sum(times.user + times.system for times in (one.cpu_times() for one in self._processes))
 
     def standing(self) -> list[tuple[float, float, int]]:
         """Of each client since when it watches, when it heard of its version, and how often it has registered."""
@@ -289,15 +296,31 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the run; ``cpu_s`` is of the service, ``tries`` are attempts of clients to register."""
+    """One part of the run; ``tries`` are attempts of clients to register.
+
+    ``cpu_s`` is of the service, ``clients_cpu_s`` of the processes that hold the clients, on the same machine.
+    """
 
     name: str
     spread: Spread | None
     health: Health
     seconds: float
     cpu_s: float | None
+    clients_cpu_s: float | None
     memory_mb: float
     tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Seconds of CPU so far."""
+
+    service: float
+    clients: float
+
+    def since(self, before: Used) -> tuple[float, float]:
+        """What was used in between."""
+        return round(self.service - before.service, 2), round(self.clients - before.clients, 2)
 
 
 class Probe:
@@ -357,16 +380,17 @@ class Run:
         (found,) = [one for one in psutil.Process().children() if "serve" in one.cmdline()]
         return found
 
-    def _cpu(self) -> float:
+    def _cpu(self) -> Used:
         times = self._process().cpu_times()
-        return float(times.user + times.system)
+        return Used(float(times.user + times.system), self._crowds.cpu())
 
-    def _part(self, name: str, began: float, cpu: float | None, found: Spread | None) -> None:
-        seconds, used = time.monotonic() - began, None if cpu is None else round(self._cpu() - cpu, 2)
+    def _part(self, name: str, began: float, before: Used | None, found: Spread | None) -> None:
+        seconds, now = time.monotonic() - began, self._cpu()
+        service, clients = (None, None) if before is None else now.since(before)
         all_tries = sum(tries for _, _, tries in self._crowds.standing())
         memory = self._process().memory_info().rss / 1e6
         health = self._probe.since(began)
-        made = Part(name, found, health, round(seconds, 1), used, round(memory), all_tries - self._tries)
+        made = Part(name, found, health, round(seconds, 1), service, clients, round(memory), all_tries - self._tries)
         self._tries = all_tries
         self.parts.append(made)
         print(words(made), flush=True)
@@ -379,7 +403,7 @@ class Run:
                 raise TimeoutError(f"{sum(self._crowds.ask(what)):,} of {self._crowds.count:,} clients; {failures}")
             time.sleep(0.2)
 
-    def _watching(self, name: str, began: float, cpu: float | None) -> None:
+    def _watching(self, name: str, began: float, cpu: Used | None) -> None:
         """Wait until all watch since then."""
         self._await(began)
         self._part(name, began, cpu, spread([at for at, _, _ in self._crowds.standing()], began))
@@ -429,7 +453,9 @@ def words(part: Part) -> str:
         one = part.spread
         times = f"{one.first:.2f}/{one.half:.2f}/{one.p99:.2f}/{one.all:.2f}"
         found += f"the first, 50, 99 and 100 % after {times} s, {one.most_a_s:,} in one second; "
-    cpu = f"{part.seconds:.0f} s, " + ("" if part.cpu_s is None else f"{part.cpu_s:.1f} s of them CPU, ")
+    cpu = f"{part.seconds:.0f} s, "
+    if part.cpu_s is not None:
+        cpu += f"CPU of the service {part.cpu_s:.1f} s and of the clients {part.clients_cpu_s:.1f} s, "
     health = f"health p50/p99/longest {part.health.p50:.0f}/{part.health.p99:.0f}/{part.health.longest:.0f} ms"
     rest = f"{part.memory_mb:.0f} MB; {health}, refused {part.health.refused} times; "
     return f"{found}{cpu}{rest}{part.tries:,} attempts to register; load {os.getloadavg()[0]:.1f}"

@@ -71,6 +71,8 @@ class Registry:
         self._changed: set[str] = set()
         self._removed: set[str] = set()
         self._writing = asyncio.Lock()
+        self._led = asyncio.Event()
+        self._led.set()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -222,15 +224,20 @@ class Registry:
     async def lead_again(self) -> None:
         """Lead every client by the routes of now, and tell those that watch and are led otherwise.
 
-        What is told is made once for all that are told the same.
+        What is told is made once for all that are told the same.  Meanwhile nothing is written to the store: its
+        thread would take turns with this one.
         """
         made: dict[object, bytes] = {}
-        for at, client_id in enumerate(tuple(self._known)):
-            if at % _AT_ONCE == _AT_ONCE - 1:
-                await asyncio.sleep(0)
-            known = self._known.get(client_id)
-            if known is not None:
-                self._lead(known, made)
+        self._led.clear()
+        try:
+            for at, client_id in enumerate(tuple(self._known)):
+                if at % _AT_ONCE == _AT_ONCE - 1:
+                    await asyncio.sleep(0)
+                known = self._known.get(client_id)
+                if known is not None:
+                    self._lead(known, made)
+        finally:
+            self._led.set()
 
     def _lead(self, known: Known, made: dict[object, bytes]) -> None:
         client = known.client
@@ -313,12 +320,13 @@ class Registry:
         changed, self._changed = list(self._changed), set()
         while changed:
             some = changed[-_WRITTEN_AT_ONCE:]
-            rows = [
-                RegisteredClient(known.client, known.account, self._instance)
-                for known in (self._known.get(client_id) for client_id in some)
-                if known is not None
-            ]
             try:
+                await self._led.wait()
+                rows = [
+                    RegisteredClient(known.client, known.account, self._instance)
+                    for known in (self._known.get(client_id) for client_id in some)
+                    if known is not None
+                ]
                 await self._stored.ask(partial(self._stored.clients.keep, rows))
             except BaseException:
                 self._changed.update(changed)

@@ -22,6 +22,7 @@ from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.app import make_app
+from anabranch.service.event_stream import StreamingProtocol
 from anabranch.service.instance import Addresses, Instance
 from anabranch.service.logs import log_plainly
 from anabranch.service.settings import ServeSettings
@@ -137,6 +138,7 @@ def config_of(app: FastAPI, settings: ServeSettings) -> uvicorn.Config:
     """
     return uvicorn.Config(
         app,
+        http=StreamingProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -1,12 +1,17 @@
 """Clients that watch for changes of their routes: each has a queue of what it is to be told, encoded already.
 
 A client that takes nothing for so long that ``MOST`` events wait is dropped: it connects again and is told its route.
+
+Invariants
+    W1  a stream's events come in the order in which they were told: past the queue only while it is empty and the
+        stream waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -23,10 +28,15 @@ def event(kind: str, data: object) -> bytes:
 
 @dataclass(eq=False, slots=True)
 class Watcher:
-    """A stream of one client; ``is_over`` once nothing more comes but what waits in it."""
+    """A stream of one client; ``is_over`` once nothing more comes but what waits in it.
+
+    ``at_once`` is set while the stream waits for the queue: it sends an event without waking the stream's task, and
+    says whether the connection took it.
+    """
 
     events: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(MOST))
     is_over: bool = False
+    at_once: Callable[[bytes], bool] | None = None
 
 
 class Watching:
@@ -55,6 +65,8 @@ class Watching:
         """Tell a client, if it watches; one that is too slow is dropped."""
         found = self._watchers.get(client_id)
         if found is None:
+            return
+        if found.at_once is not None and found.events.empty() and found.at_once(told):
             return
         try:
             found.events.put_nowait(told)

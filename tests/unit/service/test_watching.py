@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from anabranch.service.event_stream import AT_ONCE
+from anabranch.service.rest.clients import _Stream
 from anabranch.service.watching import MOST, RETRY_EACH_MS, RETRY_MS, Watcher, Watching, event
 
 pytestmark = pytest.mark.unit
@@ -72,6 +77,75 @@ async def _woken() -> bytes:
 def test_whoever_waits_is_woken_by_the_end() -> None:
     """No stream waits for a comment's time to see that it is over."""
     assert asyncio.run(_woken()) == b""
+
+
+def test_what_is_told_passes_the_queue_only_while_nothing_waits_in_it() -> None:
+    """W1: also where the connection takes it again before the stream has sent what waits."""
+    watching = Watching()
+    watcher = watching.open("a")
+    taken_at_once: list[bytes] = []
+    is_behind = False
+
+    def at_once(told: bytes) -> bool:
+        if not is_behind:
+            taken_at_once.append(told)
+        return not is_behind
+
+    watcher.at_once = at_once
+    watching.tell("a", b"1")
+    is_behind = True
+    watching.tell("a", b"2")
+    is_behind = False
+    watching.tell("a", b"3")
+    assert (taken_at_once, taken(watcher)) == ([b"1"], [b"2", b"3"])
+    watcher.at_once = None
+    watching.tell("a", b"4")
+    assert (taken_at_once, taken(watcher)) == ([b"1"], [b"4"])
+
+
+def stream(watching: Watching, watcher: Watcher, sent: list[bytes], may_send: asyncio.Event) -> Awaitable[None]:
+    """A stream that sends to a connection, which takes what its task sends only once it may."""
+    instance: Any = SimpleNamespace(watching=watching)
+
+    async def known() -> bool:
+        return True
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            await may_send.wait()
+            sent.append(message["body"])
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    def at_once(told: bytes) -> bool:
+        sent.append(told)
+        return True
+
+    return _Stream(instance, "a", watcher, known)({"extensions": {AT_ONCE: at_once}}, receive, send)
+
+
+async def _in_order() -> list[bytes]:
+    watching, sent, may_send = Watching(), list[bytes](), asyncio.Event()
+    watcher = watching.open("a")
+    watching.tell("a", b"1")
+    running = asyncio.ensure_future(stream(watching, watcher, sent, may_send))
+    for number in (2, 3):  # the task holds the first one, which is not sent yet
+        await asyncio.sleep(0)
+        watching.tell("a", b"%d" % number)
+    may_send.set()
+    while len(sent) < 3:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    watching.tell("a", b"4")
+    watching.close("a")
+    await running
+    return sent
+
+
+def test_a_stream_sends_in_the_order_in_which_it_was_told() -> None:
+    """W1: what comes while its task still sends waits, and what comes while it sleeps does not."""
+    assert asyncio.run(_in_order()) == [b"1", b"2", b"3", b"4", b""]
 
 
 def test_an_event_is_one_line_of_data() -> None:

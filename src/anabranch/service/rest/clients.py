@@ -18,6 +18,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole
 from anabranch.routes.switch import Ready
 from anabranch.service.answers import answered
+from anabranch.service.event_stream import AT_ONCE
 from anabranch.service.instance import Instance
 from anabranch.service.registry import is_behind
 from anabranch.service.rest.routes import RouteQuestion, Text
@@ -204,7 +205,10 @@ def _of_many(here: Instance, made: JSONResponse) -> JSONResponse:
 
 
 class _Stream(Response):
-    """A watcher's events as they come.  One task does it all: of ten thousand streams each has but one."""
+    """A watcher's events as they come.  One task does it all: of ten thousand streams each has but one.
+
+    Where the server can, it sleeps through events that the connection takes at once.
+    """
 
     media_type = "text/event-stream"
 
@@ -218,25 +222,30 @@ class _Stream(Response):
         self._watcher = watcher
         self._is_known = is_known
 
-    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until it is over, the client has gone, or its token is nobody's any more."""
+        at_once = scope.get("extensions", {}).get(AT_ONCE)
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             with suppress(TimeoutError):
-                await self._send(receive, send)
+                await self._send(receive, send, at_once)
         finally:
             self._here.watching.close(self._client_id, self._watcher)
 
-    async def _send(self, receive: Receive, send: Send) -> None:
+    async def _send(self, receive: Receive, send: Send, at_once: Callable[[bytes], bool] | None) -> None:
         events = self._watcher.events
         while not (self._watcher.is_over and events.empty()):
             try:
+                self._watcher.at_once = at_once
                 async with asyncio.timeout(QUIET_S):
                     told = await events.get()
             except TimeoutError:
+                self._watcher.at_once = None
                 if await _is_gone(receive) or not await self._is_known():
                     break
                 told = b": quiet\n\n"
+            finally:
+                self._watcher.at_once = None  # what is told now waits until this one was sent
             if told:
                 async with asyncio.timeout(SEND_S):  # one that takes nothing for so long is given up
                     await send({"type": "http.response.body", "body": told, "more_body": True})
