@@ -97,7 +97,10 @@ class ServiceMigrationDesk:
             return
         if await self.launching.processes.running(RunKind.LINK, target, link):
             raise NotYetError(f"link {link}: its job is being started")
-        await self.launching.link(target, planned, self.account)
+        try:
+            await self.launching.link(target, planned, self.account)
+        except LinkRunsError as error:
+            raise NotYetError(f"link {link}: its job is being started") from error
 
     async def stop_link(self, target: str, link: str) -> None:
         """Have no run of a link be there; one that is not stored has none.  Raises NotYetError, ClusterError."""

@@ -1,18 +1,27 @@
-"""The Spark jobs that an instance started on this machine: found again after a restart, and noted as they end."""
+"""The Spark jobs that an instance started on this machine: found again after a restart, and noted as they end.
+
+A process that was killed between starting a job and noting it leaves a run that holds its log, under the run's name,
+and whose command names its specification: by these it is found, and noted late (``adopted``).
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import psutil
 import structlog
 
+from anabranch.config.jobspec import LinkJob
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.operations.jobs.outcome import how_it_ended
+from anabranch.operations.jobs.runlogs import held_logs
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.verify.ending import conclude
 from anabranch.service.clusters import ClusterPool
@@ -49,6 +58,24 @@ class Processes:
         kept = await self._stored.ask(lambda: self._stored.runs.began(made))
         self._hub.tell("process", {"target": target, "link": link, "pid": pid})
         return kept
+
+    async def adopted(self, target: str, link: str, account: str, directory: Path) -> Run | None:
+        """Note a link's job that lives and was never noted, by who asks for it; raises StoreError.
+
+        ``directory`` has the logs of that link's jobs.  None where all that live were noted.
+        """
+        held = await asyncio.to_thread(held_logs, directory)
+        known = {one.log for one in await self._stored.ask(lambda: self._stored.runs.alive(self._host))}
+        unknown = [one for one in held if str(one) not in known]
+        for (pid, created), file in (await asyncio.to_thread(_processes_of, unknown, target)).items():
+            if pid in self._children:  # it is being noted
+                continue
+            made = Run(RunKind.LINK, target, link, self._host, pid, created, str(file), account, now_ms())
+            log.warning("a job was found that nobody noted", link=link, run=file.stem, process=pid)
+            kept = await self._stored.ask(partial(self._stored.runs.began, made))
+            self._hub.tell("process", {"target": target, "link": link, "pid": pid})
+            return kept
+        return None
 
     async def watch(self) -> None:
         """Note the ends of this machine's jobs until this is cancelled."""
@@ -101,6 +128,27 @@ def is_alive(pid: int, created_ms: int) -> bool:
     """Whether a process of this id lives that began then; a zombie has ended."""
     found = _created_ms(pid)
     return found is not None and abs(found - created_ms) <= _SAME_MS
+
+
+def _processes_of(logs: Sequence[Path], target: str) -> Mapping[tuple[int, int], Path]:
+    """The processes that were started with these logs to this target, with when they began (ms)."""
+    specs = {str(one.with_suffix(".json")): one for one in logs if _target_of(one.with_suffix(".json")) == target}
+    found: dict[tuple[int, int], Path] = {}
+    for process in psutil.process_iter() if specs else ():
+        with suppress(psutil.Error, ProcessLookupError):
+            named = specs.keys() & set(process.cmdline())
+            created = _created_ms(process.pid)
+            if named and created is not None and os.getsid(process.pid) == process.pid:  # and not what it has started
+                found[process.pid, created] = specs[named.pop()]
+    return found
+
+
+def _target_of(spec: Path) -> str | None:
+    """The target that a link's job is told, None where that cannot be read."""
+    try:
+        return LinkJob.from_json(spec.read_text(encoding="utf-8")).target.name
+    except (OSError, ValueError, AnabranchError):
+        return None
 
 
 def _created_ms(pid: int) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +52,25 @@ def open_log(log: Path) -> BinaryIO:
     return file
 
 
+def held_logs(directory: Path) -> Sequence[Path]:
+    """The logs that runs hold for certain; their names are those of the runs."""
+    return [log for log in sorted(directory.glob("run-*.log")) if _is_held(log) is True]
+
+
 def _lives(log: Path) -> bool:
     """Whether a run holds its log; also where that cannot be determined."""
+    return _is_held(log) is not False
+
+
+def _is_held(log: Path) -> bool | None:
+    """Whether a run holds its log; None where that cannot be determined."""
     try:
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    except OSError:
+    except BlockingIOError:
         return True
+    except OSError:
+        return None
     return False
