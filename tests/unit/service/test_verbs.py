@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import pickle
 import shlex
 from collections.abc import Iterator
 from importlib import import_module
@@ -18,7 +20,12 @@ from anabranch.cli.checkpoints.options import RewriteFlags
 from anabranch.cli.checkpoints.options import rewrite_spec as typed_spec
 from anabranch.cli.main import app
 from anabranch.config import link_file, offsets_file
+from anabranch.migration.run import WaveRun
+from anabranch.migration.standing import WaveVerb
+from anabranch.migration.steps import Part
+from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.documents import Schemas, plain
+from anabranch.operations.migrations.waves import WaveRefusedError, WaveRunPlan
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import VERBS, asked
 from anabranch.service.verbs.links import CreateRequest
@@ -284,6 +291,25 @@ def test_a_link_that_is_created_is_the_same_on_its_command_line(
     assert stored == [(meant, () if request.adopt is None else (request.adopt,))]
     assert stored[0][0].start.offsets == meant.start.offsets, "not compared by the values themselves"
     assert plain(stored[0][0]) == plain(meant)
+
+
+OF_WAVES = ("switch", "reverse", "reconcile", "complete", "cancel")
+
+
+@pytest.mark.parametrize(("name", "fields"), [one for one in EVERY if one[0] in {f"migrations.{v}" for v in OF_WAVES}])
+def test_a_wave_that_is_refused_says_the_command_that_shows_its_plan(name: str, fields: dict[str, Any]) -> None:
+    """With each option that was asked for: what forbids a switch without its source is no fault of one with it."""
+    verb = VERBS[name]
+    request = verb.request.model_validate(fields)
+    run = WaveRun("r", "move", "orders", name.removeprefix("migrations."), (), 0)
+    reasons = (Reason.found(Severity.ERROR, "it cannot"),)
+    what = WaveVerb(run.what)
+    refused = WaveRunPlan("move", "orders", what, Part.ALL, 0, "old", "new", (), reasons, "0", run)
+    nobody: Any = None  # it is refused before anything is asked
+    with pytest.raises(WaveRefusedError) as found:
+        asyncio.run(verb.apply(nobody, request, refused))
+    assert found.value.hint == f"see each step: `{verb.command(request)}`"
+    assert pickle.loads(pickle.dumps(found.value)).hint == found.value.hint
 
 
 @pytest.mark.parametrize(("name", "fields"), EVERY)

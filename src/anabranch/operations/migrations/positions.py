@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +13,8 @@ from anabranch.groups.plan import GroupPlan
 from anabranch.groups.snapshot import Commits
 from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka import groups as kafka_groups
-from anabranch.migration.steps import StepKind, translated_by
+from anabranch.migration.legs import Leg
+from anabranch.migration.steps import Part, StepKind, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupState
 from anabranch.model.reasons import ReasonKind
@@ -29,17 +32,18 @@ _WAITS = {ReasonKind.NOT_COPIED, ReasonKind.MOVING, ReasonKind.ACTIVE, ReasonKin
 
 @dataclass(eq=False)
 class GroupsBlockedError(RefusedError):
-    """Groups of a wave cannot be moved exactly."""
+    """Groups of a wave cannot be moved exactly; ``command`` shows all reasons of each."""
 
     wave: str
     groups: Mapping[str, str]
+    command: str
 
     @property
     def message(self) -> str:
         told = "; ".join(f"group {name}: {why}" for name, why in self.groups.items())
         return f"wave {self.wave}: {told}"
 
-    _hint = "see every reason: `anabranch groups plan`"
+    _hint = "see every reason: `{command}`"
 
 
 async def groups_empty(scene: Scene) -> Result:
@@ -62,9 +66,20 @@ async def stage_groups(scene: Scene) -> Result:
     if waiting := [plan for plan in refused.values() if {one.why for one in plan.reasons} <= _WAITS]:
         raise NotYetError(f"group {waiting[0].group}: {waiting[0].reasons[0].what}")
     if refused:
-        raise GroupsBlockedError(scene.wave.name, {name: plan.reasons[0].what for name, plan in refused.items()})
+        whys = {name: plan.reasons[0].what for name, plan in refused.items()}
+        raise GroupsBlockedError(scene.wave.name, whys, _shows(scene.leg, scene.run.part, scene.run.what, whys))
     found = {plan.group: _wanted(plan) for plan in plans if plan.moves}
     return {"groups": found, "undo": new_id(now_ms())}
+
+
+def _shows(leg: Leg, part: Part, verb: str, groups: Iterable[str]) -> str:
+    """The command that shows what of groups cannot be translated: a plan of them by the link that leads the same way.
+
+    Where it is the way back that translates them, no link leads so, and the wave's own plan is what shows them.
+    """
+    if translated_by(leg, part) != leg:
+        return shlex.join(["anabranch", "migrate", verb, leg.migration.name, "--wave", leg.wave.name])
+    return shlex.join(["anabranch", "groups", "plan", leg.link, *map(re.escape, sorted(groups)), "--target", leg.there])
 
 
 def _wanted(plan: GroupPlan) -> dict[str, list[Any]]:

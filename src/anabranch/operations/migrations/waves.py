@@ -26,15 +26,16 @@ _EXPECTED = {StepKind.QUIET, StepKind.GROUPS_EMPTY}
 
 @dataclass(eq=False)
 class WaveRefusedError(RefusedError):
-    """What was found forbids what was asked for a wave; its plan says what."""
+    """What was found forbids what was asked for a wave; ``command`` shows its plan, which says what."""
 
     migration: str
     wave: str
     verb: str
     first: str
+    command: str
 
     _message = "wave {wave} of migration {migration} cannot {verb}: {first}"
-    _hint = "see each step: `anabranch migrate {verb} {migration} --wave {wave}`"
+    _hint = "see each step: `{command}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +124,10 @@ def planned_run(
     )
 
 
-def check_allowed(planned: WaveRunPlan) -> None:
-    """Raise WaveRefusedError where something forbids it."""
+def check_allowed(planned: WaveRunPlan, command: str) -> None:
+    """Raise WaveRefusedError where something forbids it; ``command`` is what shows the plan again."""
     if found := errors(planned.reasons):
-        raise WaveRefusedError(planned.migration, planned.wave, planned.verb.value, found[0].what)
+        raise WaveRefusedError(planned.migration, planned.wave, planned.verb.value, found[0].what, command)
 
 
 def _reasons(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[Reason]:

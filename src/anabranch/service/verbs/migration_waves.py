@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
@@ -40,6 +41,8 @@ from anabranch.service.verbs.migration_shapes import (
 )
 from anabranch.service.words import command
 
+R = TypeVar("R", bound=WaveRequest)
+
 
 async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WaveRunPlan:
     known = await read_migration(reach, request.migration)
@@ -72,9 +75,12 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb) -> list
     return found
 
 
-async def _carried_out(reach: Reach, planned: WaveRunPlan) -> WaveRunReport:
-    """Begin the run of a plan, and wait for its end; raises WaveRefusedError, NotApprovedError, WaveBusyError."""
-    waves.check_allowed(planned)
+async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> WaveRunReport:
+    """Begin the run of a plan, and wait for its end; ``command`` shows that plan.
+
+    Raises WaveRefusedError, NotApprovedError, WaveBusyError.
+    """
+    waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
     if planned.verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
         _check_approved(reach, known.migration)
@@ -95,6 +101,9 @@ def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execu
     async def plan(reach: Reach, request: WaveRequest) -> WaveRunPlan:
         return await _run_plan(reach, request, verb)
 
+    def words(request: WaveRequest) -> str:
+        return _words(verb.value, request)
+
     return Verb(
         f"migrations.{verb.value}",
         summary,
@@ -103,9 +112,9 @@ def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execu
         WaveRunPlan,
         WaveRunReport,
         _subject,
-        lambda request: _words(verb.value, request),
+        words,
         plan,
-        _apply_run,
+        _applied(words),
         execute=execute,
     )
 
@@ -135,12 +144,23 @@ def _reconcile_words(request: ReconcileRequest) -> str:
     return _words("reconcile", request, ("--tail", None if request.tail == "refuse" else request.tail))
 
 
+def _cancel_words(request: CancelRequest) -> str:
+    return _words("cancel", request, ("--purge", request.purge))
+
+
 async def _cancel_plan(reach: Reach, request: CancelRequest) -> WaveRunPlan:
     return await _run_plan(reach, request, WaveVerb.CANCEL, WaveOptions(purge=request.purge))
 
 
-async def _apply_run(reach: Reach, _: WaveRequest, planned: WaveRunPlan) -> WaveRunReport:
-    return await _carried_out(reach, planned)
+def _applied(
+    words: Callable[[R], str],
+) -> Callable[[Reach, R, WaveRunPlan], Coroutine[Any, Any, WaveRunReport]]:
+    """Carry a plan out; ``words`` are the command of its request."""
+
+    async def apply(reach: Reach, request: R, planned: WaveRunPlan) -> WaveRunReport:
+        return await _carried_out(reach, planned, words(request))
+
+    return apply
 
 
 async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
@@ -185,7 +205,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _subject,
         _switch_words,
         _switch_plan,
-        _apply_run,
+        _applied(_switch_words),
     ),
     _wave_verb(WaveVerb.REVERSE, "Lead a wave's applications back to the source, exactly", Role.APPROVER),
     Verb(
@@ -198,7 +218,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _subject,
         _reconcile_words,
         _reconcile_plan,
-        _apply_run,
+        _applied(_reconcile_words),
     ),
     _wave_verb(WaveVerb.COMPLETE, "Have a wave stay on the target: its links and its way back go", Role.APPROVER),
     Verb(
@@ -209,9 +229,9 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         WaveRunPlan,
         WaveRunReport,
         _subject,
-        lambda request: _words("cancel", request, ("--purge", request.purge)),
+        _cancel_words,
         _cancel_plan,
-        _apply_run,
+        _applied(_cancel_words),
     ),
     Verb(
         "migrations.give-up",
