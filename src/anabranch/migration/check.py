@@ -12,12 +12,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from anabranch.migration.access.scope import EVERYBODY
-from anabranch.migration.legs import NAME, longest_link
+from anabranch.migration.legs import LONGEST_LINK, NAME, longest_link, same_links
 from anabranch.migration.spec import AccessCarryOver, FenceKind, JobKind, Migration, Wave, WaveOrder
 from anabranch.model.filters import INTERNAL
 from anabranch.model.reasons import Reason, Severity
 
-_LONGEST_LINK = 63
 _PRINCIPAL = re.compile(r"[A-Za-z]+:.+")
 
 
@@ -36,8 +35,11 @@ def _names(migration: Migration) -> Iterator[Reason]:
     for what, name in named:
         if not NAME.fullmatch(name):
             yield _error(f"{what} has no legal name: {name!r}", "use lower case letters, digits, - and _, at most 40")
-    if (longest := longest_link(migration)) and len(longest) > _LONGEST_LINK:
-        yield _error(f"link {longest} would have a name of {len(longest)} characters", "give shorter names")
+    if (longest := longest_link(migration)) and len(longest) > LONGEST_LINK:
+        what = f"link {longest} would have a name of {len(longest)} characters, and may have {LONGEST_LINK}"
+        yield _error(what, "give the migration or its waves shorter names")
+    for one, other in same_links(wave.name for wave in migration.waves):
+        yield _error(f"links of wave {one} would have names of links of wave {other}", "call one of them otherwise")
     if migration.source == migration.target:
         yield _error(f"{migration.source} is source and target", "name two contexts: `anabranch context list`")
     if migration.source_id and migration.source_id == migration.target_id:

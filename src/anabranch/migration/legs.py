@@ -6,6 +6,7 @@ The first leg is that of the forward link; each later one is the way back of the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from anabranch.migration.spec import Migration, Wave
@@ -89,6 +90,23 @@ class Leg:
         return None if budget is None else max(1, budget // max(1, len(self.migration.waves)))
 
 
+TURNS = 99
+"""So many times a wave goes there and back by names that are checked before it is started."""
+LONGEST_LINK = 63
+"""How many characters a link's name has at most."""
+_LATER = re.compile(r"(-([2-9]|[1-9][0-9]+))?(-back)?")
+
+
 def longest_link(migration: Migration) -> str:
-    """The longest name of its first two links of a wave, empty where it has no wave."""
-    return max((Leg(migration, wave, 1).link for wave in migration.waves), key=len, default="")
+    """The longest name of a link that a wave makes in `TURNS` turns, empty where it has no wave."""
+    return max((Leg(migration, wave, 2 * TURNS - 1).link for wave in migration.waves), key=len, default="")
+
+
+def same_links(names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of waves of which the first would make links by the names of the second's, such as ``a`` and ``a-2``."""
+    found = sorted(set(names))
+    return tuple((one, other) for one in found for other in found if one != other and _makes(one, other))
+
+
+def _makes(wave: str, other: str) -> bool:
+    return other.startswith(wave) and _LATER.fullmatch(other.removeprefix(wave)) is not None

@@ -6,10 +6,11 @@ Invariant
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from anabranch.migration.legs import Leg
+from anabranch.migration.legs import LONGEST_LINK, Leg
 from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, Migration, Wave, WaveOrder
 
 BEGIN = "rehearsal."
@@ -34,7 +35,6 @@ class Rehearsal:
 
 def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
     """The rehearsal of a wave; the same at each call, so that what a killed one has left is found."""
-    name = f"rehearse-{migration.name}"[:_NAME]
     topics = {topic: _scratch(migration, topic) for topic in wave.topics}
     groups = {group: _scratch(migration, group) for group in wave.groups}
     fences = tuple(one for one in wave.fences if one is FenceKind.OBSERVE or (_denies(wave) and one is FenceKind.ACL))
@@ -47,8 +47,19 @@ def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
         fences=fences or (FenceKind.OBSERVE,),
         hooks=Hooks(),
     )
-    scratch = replace(migration, name=name, waves=(made,), approvers=(), access=AccessCarryOver())
+    scratch = replace(migration, name=_name(migration), waves=(made,), approvers=(), access=AccessCarryOver())
+    if len(scratch.name) > _NAME or len(Leg(scratch, made, 1).link) > LONGEST_LINK:
+        scratch = replace(scratch, name=_short_name(migration))
     return Rehearsal(scratch, topics, groups, tuple(_left_out(migration, wave)))
+
+
+def _name(migration: Migration) -> str:
+    return f"rehearse-{migration.name}"
+
+
+def _short_name(migration: Migration) -> str:
+    """Where the whole name leaves no room for a wave's; two migrations have two of these."""
+    return f"rehearse-{hashlib.sha256(migration.name.encode()).hexdigest()[:8]}"
 
 
 def _scratch(migration: Migration, name: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from anabranch.migration.inventory import GroupInventory, Inventory
-from anabranch.migration.legs import NAME
+from anabranch.migration.legs import NAME, same_links
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.model.filters import RegexFilter, select
 
@@ -71,13 +71,15 @@ def _components(topics: Sequence[str], ties: Iterable[Iterable[str]]) -> list[tu
 
 
 def _named(topics: Sequence[str], taken: set[str]) -> str:
-    """A name that is not taken, of what the topics' names have in common, or of the first one."""
+    """A name that is not taken, of what the topics' names have in common, or of the first one.
+
+    It is no name of another wave's links either."""
     columns = zip(*topics, strict=False)
     common = "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, columns))
     text = re.sub(r"[^a-z0-9_-]+", "-", common.lower()).strip("-_")[:_LONGEST]
     if len(text) < 3 or not NAME.fullmatch(text):
         text = re.sub(r"[^a-z0-9_-]+", "-", topics[0].lower()).strip("-_")[:_LONGEST] or "wave"
     name, number = text, 2
-    while name in taken:
-        name, number = f"{text}-{number}", number + 1
+    while name in taken or any(name in pair for pair in same_links({*taken, name})):
+        name, number = f"{text}_{number}", number + 1
     return name

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.migration.check import check
-from anabranch.migration.legs import Leg
+from anabranch.migration.legs import TURNS, Leg, same_links
+from anabranch.migration.rehearsal import rehearsal_of
 from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
 from anabranch.model.reasons import errors
 
@@ -15,6 +18,8 @@ pytestmark = pytest.mark.unit
 
 WAVE = Wave("orders", ("orders", "payments"), ("shop",), codes=("orders",))
 GOOD = Migration("move", "old", "new", (WAVE, Wave("clicks", ("clicks",), ("counter",))))
+
+NAMES = ("a", "a-1", "a-2", "a-2-back", "a-2-2", "a-back", "a-back-2", "a-10", "a_2", "b")
 
 
 def told(migration: Migration) -> list[str]:
@@ -97,9 +102,31 @@ def test_principals_are_for_access_rules_too() -> None:
 def test_names_of_links_that_would_be_too_long_are_told() -> None:
     """A link's id has at most 63 characters."""
     long = replace(GOOD, name="m" * 40, waves=(replace(WAVE, name="w" * 40),))
-    assert len(Leg(long, long.waves[0], 1).link) == 86
-    assert any("would have a name of 86 characters" in one for one in told(long))
+    assert len(Leg(long, long.waves[0], 2 * TURNS - 1).link) == 89
+    assert any("would have a name of 89 characters, and may have 63" in one for one in told(long))
+    fits = replace(GOOD, name="m" * 40, waves=(replace(WAVE, name="w" * 14),))
+    assert told(fits) == []
+    assert all(len(Leg(fits, fits.waves[0], number).link) <= 63 for number in range(2 * TURNS))
     legs = [Leg(GOOD, WAVE, number) for number in range(4)]
     assert [leg.link for leg in legs] == ["move-orders", "move-orders-back", "move-orders-2", "move-orders-2-back"]
     assert [(leg.here, leg.there) for leg in legs] == [("old", "new"), ("new", "old")] * 2
     assert [leg.spec().back_of for leg in legs] == [None, "move-orders", "move-orders-back", "move-orders-2"]
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=2, max_size=4, unique=True), st.data())
+def test_links_of_two_waves_never_have_one_name_where_nothing_is_told(names: list[str], data: st.DataObject) -> None:
+    """Wave ``a`` goes there a second time by link ``a-2``, which wave ``a-2`` has for its first way."""
+    waves = tuple(Wave(name, (f"topic-{name}",), (f"group-{name}",)) for name in names)
+    migration = replace(GOOD, waves=waves)
+    links = [{Leg(migration, wave, number).link for number in range(2 * TURNS)} for wave in waves]
+    is_shared = any(one & other for at, one in enumerate(links) for other in links[at + 1 :])
+    assert is_shared == bool(same_links(names)) == any("have names of links of wave" in one for one in told(migration))
+
+
+@given(st.sampled_from([1, 9, 20, 31, 40]), st.sampled_from([1, 9, 14, 40]))
+def test_a_rehearsal_of_a_migration_that_fits_has_links_that_fit(length: int, wave: int) -> None:
+    """Its name is longer than that of the migration, and no other migration's rehearsal has it."""
+    made = [replace(GOOD, name=letter * length, waves=(replace(WAVE, name="w" * wave),)) for letter in "mn"]
+    found = [rehearsal_of(one, one.waves[0]).migration for one in made]
+    assert all(len(Leg(one, one.waves[0], number).link) <= 63 for one in found for number in (0, 1))
+    assert found[0].name != found[1].name

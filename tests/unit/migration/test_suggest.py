@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.migration.check import check
 from anabranch.migration.inventory import GroupInventory, Inventory, TopicInventory, WriterInventory
+from anabranch.migration.legs import same_links
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.suggest import suggest
 from anabranch.model.groups import GroupKind, GroupState, Member
@@ -53,9 +54,11 @@ def test_topics_that_a_group_or_a_transaction_shares_are_one_wave() -> None:
 
 
 def test_waves_that_would_have_one_name_are_numbered() -> None:
-    """Also those of names that no link may have."""
+    """Also those of names that no link may have, and of names that links of another wave have."""
     made = suggest("move", "new", "", inventory(["Ä.1", "Ä_1", "ß"]), (FenceKind.OBSERVE,))
-    assert sorted(wave.name for wave in made.waves) == ["1", "1-2", "wave"]
+    assert sorted(wave.name for wave in made.waves) == ["1", "1_2", "wave"]
+    made = suggest("move", "new", "", inventory(["orders", "orders-2", "orders-back", "shop-2", "shop"]), ())
+    assert not same_links(wave.name for wave in made.waves)
 
 
 names = st.text("abAB.-_ä", min_size=1, max_size=30)
