@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -18,11 +19,11 @@ import structlog
 from anabranch.config.migration_file import migration_of
 from anabranch.errors import AnabranchError
 from anabranch.migration.journal import run_fields, run_of
-from anabranch.migration.run import WaveRun
+from anabranch.migration.run import NextMove, WaveRun, decide
 from anabranch.migration.spec import Migration
 from anabranch.migration.steps import MigrationStep
 from anabranch.model.clock import now_ms
-from anabranch.operations.migrations.engine import KeptRun, carry_out
+from anabranch.operations.migrations.engine import Journals, KeptRun, carry_out
 from anabranch.operations.migrations.steps import ClusterSteps
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import NotActingError
@@ -102,11 +103,12 @@ class Migrating:
             await asyncio.sleep(LOOK_END_S)
 
     async def _go_on(self, run: StoredRun) -> None:
-        desk = replace(self.desk, account=run.author)
+        journals = _StoredJournals(self.stored, self._hub, self._acts)
+        desk = replace(self.desk, account=run.author, unwanted=partial(why_unwanted, journals, run.id))
         steps = _FreshSteps(self.stored, self._clusters, desk)
         said = _Said(self.stored, self._hub)
         try:
-            await carry_out(_StoredJournals(self.stored, self._hub, self._acts), run.id, steps, now_ms, said.say)
+            await carry_out(journals, run.id, steps, now_ms, said.say)
         except (RunTakenError, NotActingError):
             return  # another instance goes on
         except AnabranchError as error:
@@ -161,6 +163,16 @@ class _StoredJournals:
         )
         tell_of(self.hub, run, "")
         return KeptRun(run, before.revision + 1, before.cancelled)
+
+
+async def why_unwanted(journals: Journals, run: str) -> str:
+    """Why a run is to be turned back while a step of it goes on, empty where it is not, is already, or nobody knows."""
+    try:
+        kept = await journals.read(run)
+    except (NotActingError, StoreError):
+        return ""
+    move, why = decide(kept.run, now_ms(), kept.cancelled)
+    return why if move is NextMove.TURN else ""
 
 
 class _Said:

@@ -5,14 +5,10 @@ Each may be asked again by whoever goes on with a run: what it has started is lo
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import structlog
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.migration.legs import Leg
@@ -29,6 +25,7 @@ from anabranch.operations.links.stop import StillRunningError
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.verify import show as verify_show
 from anabranch.operations.verify import start as verify_start
+from anabranch.service.hooks import Unwanted, run_hook
 from anabranch.service.launching import Launching
 from anabranch.service.migration_routes import MigrationRoutes
 from anabranch.service.route_desk import ServiceDesk
@@ -38,12 +35,6 @@ from anabranch.verify.report import ComparisonVerdict
 
 STOP_S = 30.0
 """How long runs that were asked to end are waited for before that is told."""
-HOOK_S = 600.0
-"""How long a hook may take."""
-_HANDED_ON = ("PATH", "HOME", "LANG", "TZ", "USER")
-"""What a hook is told of the service's own environment, which has secrets."""
-
-log = structlog.get_logger()
 
 
 @dataclass(eq=False)
@@ -54,17 +45,6 @@ class UnknownHookError(ConfigError):
 
     _message = "the service has no hook {name!r}"
     _hint = "its operator adds it to the service's file (hooks), and starts the service again"
-
-
-@dataclass(eq=False)
-class HookFailedError(RefusedError):
-    """A hook of the operator's did not end well."""
-
-    name: str
-    how: str
-
-    _message = "hook {name!r} {how}"
-    _hint = "see what it wrote in the service's log"
 
 
 @dataclass(eq=False)
@@ -79,14 +59,22 @@ class DifferentCopyError(RefusedError):
     _hint = "look at it: `anabranch verify show {link}`"
 
 
+async def _wanted() -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceMigrationDesk:
-    """``launching`` starts jobs in the name of ``account``; ``hooks`` are commands by name, with their arguments."""
+    """``launching`` starts jobs in the name of ``account``; ``hooks`` are commands by name, with their arguments.
+
+    ``unwanted`` says why what is under way is to be taken back.
+    """
 
     launching: Launching
     route_desk: ServiceDesk
     hooks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     account: str = ""
+    unwanted: Unwanted = _wanted
 
     async def run_link(self, target: str, link: str) -> None:
         """Have a link run; one that runs is left alone.  Raises NotYetError, JobFailedError, ClusterError."""
@@ -171,7 +159,10 @@ class ServiceMigrationDesk:
         return MigrationRoutes(replace(self.route_desk, author=self.account))
 
     async def hook(self, name: str, leg: Leg, at: str) -> None:
-        """Run a hook to its end, without a shell; raises UnknownHookError, HookFailedError."""
+        """Run a hook, until its run is given up or holds applications up for too long.
+
+        Raises UnknownHookError, HookFailedError.
+        """
         command = self.hooks.get(name)
         if command is None:
             raise UnknownHookError(name)
@@ -182,28 +173,7 @@ class ServiceMigrationDesk:
             "ANABRANCH_TO": leg.there,
             "ANABRANCH_AT": at,
         }
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                env={**{name: os.environ[name] for name in _HANDED_ON if name in os.environ}, **told},
-            )
-        except OSError as error:
-            raise HookFailedError(name, f"cannot be started: {error.strerror or error}") from error
-        try:
-            async with asyncio.timeout(HOOK_S):
-                written, _ = await process.communicate()
-        except TimeoutError:
-            raise HookFailedError(name, f"has not ended within {HOOK_S:g} s") from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        log.info("a hook has ended", hook=name, code=process.returncode, wrote=written.decode(errors="replace")[-2000:])
-        if process.returncode:
-            raise HookFailedError(name, f"ended with {process.returncode}")
+        await run_hook(name, command, told, self.unwanted)
 
 
 def _verdict(link: str, found: VerifyStatus) -> str:

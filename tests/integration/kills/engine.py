@@ -24,7 +24,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.operations.jobs import launcher
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
-from anabranch.service import migrating, migration_desk
+from anabranch.service import hooks, migrating, migration_desk
 from anabranch.service.instance import Addresses, Instance
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.settings import ServeSettings
@@ -145,7 +145,7 @@ def _watch(order: EngineOrder, killer: Killer, instance: Instance) -> None:
     migrating.carry_out = watched  # type: ignore[assignment]
     killer.watch_requests()
     killer.watch_files()
-    killer.watch_call(migration_desk.asyncio, "create_subprocess_exec", "hook runs")
+    killer.watch_call(hooks.asyncio, "create_subprocess_exec", "hook runs")
 
     def start_link(
         target: ClusterContext,

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
+import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration, Wave
-from anabranch.service.migration_desk import HookFailedError, ServiceMigrationDesk, UnknownHookError
+from anabranch.service.hooks import HookFailedError, run_hook
+from anabranch.service.migration_desk import ServiceMigrationDesk, UnknownHookError
 
 pytestmark = pytest.mark.test
 
@@ -50,3 +55,56 @@ def test_a_hook_that_does_not_end_well_says_how() -> None:
     with pytest.raises(UnknownHookError, match="the service has no hook 'start'") as unknown:
         hook("start", stop=(sys.executable, "-c", ""))
     assert "hooks" in unknown.value.hint
+
+
+SLEEPS = """
+import pathlib, signal, subprocess, sys, time
+if sys.argv[2] == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+pathlib.Path(sys.argv[1]).write_text(f"{child.pid}\\n")
+time.sleep(600)
+"""
+
+
+def lives(process: int) -> bool:
+    """Whether it runs; one that ended may be there until whoever adopted it has noticed."""
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "grace_s", "how"),
+    [
+        ("hears", 60.0, "hook 'stop' was ended by SIGTERM: mei: not tonight"),
+        ("deaf", 0.5, "hook 'stop' did not end within 0.5 s of SIGTERM, and was ended by SIGKILL: mei: not tonight"),
+    ],
+)
+def test_a_hook_that_is_given_up_ends_with_all_that_it_has_started(
+    tmp_path: Path, kind: str, grace_s: float, how: str
+) -> None:
+    """It has a grace period to put things in order; one that ignores that is killed, and what was started ends, too."""
+    told = tmp_path / "child"
+
+    async def unwanted() -> str:
+        return "mei: not tonight" if told.exists() and told.read_text().endswith("\n") else ""
+
+    with pytest.raises(HookFailedError) as failed:
+        asyncio.run(run_hook("stop", (sys.executable, "-c", SLEEPS, str(told), kind), {}, unwanted, grace_s))
+    assert failed.value.message == how
+    while lives(int(told.read_text())):
+        time.sleep(0.05)
+
+
+def test_a_hook_that_has_ended_well_leaves_what_it_has_started_alone(tmp_path: Path) -> None:
+    """A release may start applications."""
+    starts = (
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], "
+        "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); open(sys.argv[1], 'w').write(str(child.pid))"
+    )
+    hook("start", start=(sys.executable, "-c", starts, f"{tmp_path}/child"))
+    child = int((tmp_path / "child").read_text())
+    assert lives(child)
+    os.kill(child, signal.SIGKILL)
