@@ -21,7 +21,9 @@ from fastapi import FastAPI
 from anabranch.errors import ConfigError
 from anabranch.model.accounts import Account
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.service.acting import LEASE, LEASE_MS, RENEW_S
 from anabranch.service.app import make_app
+from anabranch.service.clocks import check_clock
 from anabranch.service.event_stream import StreamingProtocol
 from anabranch.service.instance import Addresses, Instance
 from anabranch.service.logs import log_plainly
@@ -29,6 +31,7 @@ from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import Database, open_database
+from anabranch.store.leases import InstanceLeases
 
 CONNECTIONS = 20_000
 """Applications' clients hold one open each."""
@@ -101,7 +104,7 @@ class Began:
 def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token: bool) -> None:
     """Serve until SIGINT or SIGTERM; where the first admin is made, ``with_token`` makes a token, too.
 
-    Raises CannotListenError, PlainNetworkError, BadCertificateError, and what opening the store raises.
+    Raises CannotListenError, PlainNetworkError, BadCertificateError, ClockOffError, and what opening the store raises.
     """
     if settings.certificate is None and not is_loopback(settings.host):
         raise PlainNetworkError(settings.host)
@@ -119,6 +122,7 @@ def serve(settings: ServeSettings, told: Callable[[Began], None], *, with_token:
         with bound(settings.host, settings.port) as listening:
             port = listening.getsockname()[1]
             name = f"{socket.gethostname()}:{port}"
+            check_clock(InstanceLeases(database), LEASE, name, LEASE_MS, RENEW_S + 1, now_ms)
             admin = first_admin(database, with_token=with_token)
             instance = Instance(settings, Stored(database), name, addresses_of(settings, scheme, port))
             shown = f"[{settings.host}]" if ":" in settings.host else settings.host
