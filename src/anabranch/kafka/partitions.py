@@ -201,7 +201,7 @@ async def transactional_producer_id(cluster: Cluster, transactional_id: str) -> 
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
     )
-    response = await _ask_coordinator(cluster, transactional_id, request, 4, lambda answer: answer.error_code)
+    response = await ask_coordinator(cluster, transactional_id, request, 4, lambda answer: answer.error_code)
     return response.error_code, response.producer_id, response.producer_epoch
 
 
@@ -219,13 +219,13 @@ async def empty_transaction(
         v3_and_below_producer_epoch=epoch,
         v3_and_below_topics=[topics(name=topic, partitions=[partition])],
     )
-    added = await _ask_coordinator(cluster, transactional_id, add, 3, _code_of_added)
+    added = await ask_coordinator(cluster, transactional_id, add, 3, _code_of_added)
     if _code_of_added(added) != 0:
         return _code_of_added(added)
     end = EndTxnRequest(
         transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, committed=False
     )
-    ended = await _ask_coordinator(cluster, transactional_id, end, 3, lambda answer: answer.error_code)
+    ended = await ask_coordinator(cluster, transactional_id, end, 3, lambda answer: answer.error_code)
     return int(ended.error_code)
 
 
@@ -233,7 +233,7 @@ def _code_of_added(answer: Any) -> int:
     return int(answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code)
 
 
-async def _ask_coordinator(
+async def ask_coordinator(
     cluster: Cluster, transactional_id: str, request: Any, cap: int, code_of: Callable[[Any], int]
 ) -> Any:
     """The answer of the transaction coordinator, asked again while it says that it did nothing yet.

@@ -1,7 +1,8 @@
 """Produce, by hand: batches go to the socket as they are, one per partition and request (ProduceRequest v3+).
 
-Versions 9 (topic names) and 13 (topic ids, KIP-516), always with acks from the whole in-sync set and never
-inside a transaction.  Source: ProduceRequest.json, ProduceResponse.json.
+Versions 9 (topic names) and 13 (topic ids, KIP-516), always with acks from the whole in-sync set.  Inside a transaction
+it is always version 9: from 12 on a broker adds partitions to the transaction by itself (KIP-890), whose epoch then
+changes at each end, which one client alone could follow.  Source: ProduceRequest.json, ProduceResponse.json.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from anabranch.kafka.frames import Frame
 
 API_KEY = 0
 BY_NAME, BY_ID = 9, 13
-_HEAD = struct.Struct(">bhi")
+_HEAD = struct.Struct(">hi")
 _THROTTLE = struct.Struct(">i")
 _ANSWER = struct.Struct(">ihqqq")
 
@@ -54,14 +55,26 @@ def version_for(connection: Connection) -> int:
 
 
 def submit(
-    connection: Connection, batches: Iterable[Outgoing], *, timeout_ms: int = 30_000, margin: float = 5.0
+    connection: Connection,
+    batches: Iterable[Outgoing],
+    *,
+    timeout_ms: int = 30_000,
+    margin: float = 5.0,
+    transactional_id: str | None = None,
 ) -> asyncio.Future[Frame]:
-    """Send one batch each for some partitions; the future's frame is read by ``parse``."""
-    version = version_for(connection)
+    """Send one batch each for some partitions; the future's frame is read by ``parse``.
+
+    With a transactional id the batches are transactional ones, and the answer is of version ``BY_NAME``.
+    """
+    version = version_for(connection) if transactional_id is None else BY_NAME
     topics: dict[str, list[Outgoing]] = {}
     for batch in batches:
         topics.setdefault(batch.topic, []).append(batch)
-    parts: list[Part] = [_HEAD.pack(0, -1, timeout_ms), uvarint(len(topics) + 1)]
+    whose = b"" if transactional_id is None else transactional_id.encode()
+    parts: list[Part] = [
+        uvarint(0 if transactional_id is None else len(whose) + 1) + whose,
+        _HEAD.pack(-1, timeout_ms) + uvarint(len(topics) + 1),
+    ]
     for name, partitions in topics.items():
         if version >= BY_ID:
             parts.append(partitions[0].topic_id.bytes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import error as StructError
 
+from google_crc32c import extend
 from google_crc32c import value as crc32c
 
 from anabranch.records.compression import compress
@@ -95,7 +96,28 @@ def seal(
     """
     if count < 1:
         raise ValueError("a batch has at least one record")
-    packed = compress(Codec(attributes & 7), bytes(body))
+    return seal_packed(
+        compress(Codec(attributes & 7), bytes(body)),
+        count=count,
+        last_offset_delta=last_offset_delta,
+        timestamps=timestamps,
+        attributes=attributes,
+        base_offset=base_offset,
+        producer=producer,
+    )
+
+
+def seal_packed(
+    packed: bytes,
+    *,
+    count: int,
+    last_offset_delta: int,
+    timestamps: tuple[int, int],
+    attributes: int,
+    base_offset: int = 0,
+    producer: tuple[int, int, int] = (NO_PRODUCER, NO_PRODUCER, NO_PRODUCER),
+) -> bytes:
+    """Put a header with a CRC before records that are compressed already; otherwise as ``seal``."""
     length = HEADER_SIZE - LOG_OVERHEAD + len(packed)
     try:
         head = HEADER.pack(
@@ -103,7 +125,7 @@ def seal(
         )
     except StructError as error:
         raise ValueError(f"a number does not fit the batch header: {error}") from error
-    crc = crc32c(head[CRC_START:] + packed)
+    crc = extend(crc32c(head[CRC_START:]), packed)
     return b"".join((head[: CRC_START - 4], crc.to_bytes(4, "big"), head[CRC_START:], packed))
 
 
