@@ -31,7 +31,8 @@ from anabranch.model.topics import TopicPartition
 
 PATIENCE_S = 120.0
 """How long a broker may be away before a batch fails."""
-FENCED = frozenset({47, 49, 90})  # INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED
+FENCED = frozenset({47, 48, 49, 90})
+"""INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED."""
 _UNKNOWN_TOPIC = 3
 _PAUSE_S = 0.1
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """A PySpark application that writes with the exactly-once sink, and comes to an end where it is told to.
 
-``python -m tests.integration.streams.sink_job SPEC.json``: the query reads text files, two a batch, and writes each line as
-a record.  Exit codes: 0 when all files are written, 3 when the query failed.  Where ``kill`` names a point, the
-process kills itself, the Python workers of Spark, or waits there for a file, once.
+``python -m tests.integration.streams.sink_job SPEC.json``: the query reads text files, two a batch, and writes each
+line as a record.  Exit codes: 0 when all files are written, 3 when the query failed.  At ``point`` the process kills its
+``victim`` once: itself, the Python workers of Spark; or it waits for a file there, while a test kills the broker.
 """
 
 from __future__ import annotations
