@@ -1,8 +1,8 @@
 """A PySpark application that writes with the exactly-once sink, and comes to an end where it is told to.
 
 ``python -m tests.integration.streams.sink_job SPEC.json``: the query reads text files, two a batch, and writes a record
-for each line.  Exit codes: 0 when all files are written, 3 when the query failed.  At ``point`` the process kills, once,
-its ``victim``: itself, or the Python workers of Spark; or it waits there for a file while a test kills the broker.
+for each line.  Exit codes: 0 when all files are written, 3 when the query failed.  At ``point`` the process kills
+its ``victim``, once: itself, or the Python workers of Spark; or it waits there while a test kills the broker.
 """
 
 from __future__ import annotations
