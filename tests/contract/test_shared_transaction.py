@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from anabranch.kafka.errors import PermissionDeniedError
+from anabranch.kafka.security import open_cluster
 from anabranch.kafka.transactional import (
     FencedError,
     TransactionalProducer,
@@ -16,11 +32,16 @@ from anabranch.kafka.transactional import (
 from anabranch.kafka.transactional_write import BatchTooLargeError, OutOfOrderError, PartitionWriter
 from anabranch.model.topics import TopicPartition
 from anabranch.records.header import TRANSACTIONAL
-from tests.contract.lab import Log, batch, connect
+from anabranch.sandbox import SandboxCluster
+from qa.brokers import create_topics
+from tests.contract.lab import TIMEOUT_S, Log, batch, connect
 from tests.contract.reads import consumed, until_stable
+from tests.integration.kafka.security import context_of
 
 pytestmark = pytest.mark.test
 TIMEOUT_MS = 60_000
+T = TypeVar("T")
+_numbers = itertools.count(1)
 
 
 def of(producer: TransactionalProducer, sequence: int, records: int = 10) -> bytes:
@@ -92,3 +113,43 @@ async def test_a_gap_and_a_record_that_is_too_large_are_told_and_nothing_is_appe
     await end(log.client, producer, commit=True)
     await until_stable(log, 11)
     assert len(consumed(log)) == 10
+
+
+def test_the_permissions_that_the_docs_name_are_enough(guarded: SandboxCluster) -> None:
+    """WRITE on the transactional id and the topic, READ on the topic and the group: with these the whole sink works."""
+    name = f"sink-{next(_numbers)}"
+    create_topics(guarded, [NewTopic(name, 1, 1)])
+    place = TopicPartition(name, 0)
+    literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    admin = AdminClient(guarded.client_config())
+    for kind, operation in (
+        (ResourceType.TRANSACTIONAL_ID, AclOperation.WRITE),
+        (ResourceType.TOPIC, AclOperation.WRITE),
+        (ResourceType.TOPIC, AclOperation.READ),
+        (ResourceType.GROUP, AclOperation.READ),
+    ):
+        rule = AclBinding(kind, name, literal, "User:alice", "*", operation, allow)
+        for made in admin.create_acls([rule]).values():
+            made.result(TIMEOUT_S)
+
+    async def go() -> None:
+        async with open_cluster(context_of(guarded, "alice")) as alice:
+            producer = await _allowed(lambda: take_over(alice, name, TIMEOUT_MS))
+            assert await _allowed(lambda: notes(alice, name, name)) == {}
+            await _allowed(lambda: add_partitions(alice, producer, [place]))
+            await PartitionWriter(alice).write(place, producer, iter([of(producer, 0)]))
+            await _allowed(lambda: commit_note(alice, producer, name, place, "note"))
+            await end(alice, producer, commit=True)
+            assert await notes(alice, name, name) == {place: "note"}
+
+    asyncio.run(go())
+
+
+async def _allowed(ask: Callable[[], Awaitable[T]]) -> T:
+    """The answer once the rules have reached the broker."""
+    async with asyncio.timeout(TIMEOUT_S):
+        while True:
+            try:
+                return await ask()
+            except PermissionDeniedError:
+                await asyncio.sleep(0.05)

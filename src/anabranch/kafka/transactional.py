@@ -171,10 +171,17 @@ async def end(cluster: Cluster, producer: TransactionalProducer, *, commit: bool
     _check(cluster, producer, answer.error_code, "EndTxn", f"transactional id {producer.transactional_id}")
 
 
-async def notes(cluster: Cluster, group: str) -> dict[TopicPartition, str]:
-    """What a group's commits say; asked after ``take_over``, when no commit is pending.  Raises ClusterError."""
+async def notes(cluster: Cluster, group: str, topic: str | None = None) -> dict[TopicPartition, str]:
+    """What a group's commits say; asked after ``take_over``, when no transaction is open.  Raises ClusterError.
+
+    A broker may have ended a transaction and not yet taken its commits up.  It waits for that where partitions are
+    named: so the first of ``topic`` is, by default that of each topic that there is, for a note may lie at any.
+    """
+    metadata = await _patiently(lambda: cluster.metadata(None if topic is None else [topic]))
+    places = [TopicPartition(name, 0) for name, one in metadata.topics.items() if one.error == 0 and not one.internal]
+    named = await _patiently(lambda: committed(cluster, [group], partitions=places)) if places else {group: {}}
     found = await _patiently(lambda: committed(cluster, [group]))
-    return {place: commit.metadata for place, commit in found[group].items()}
+    return {place: commit.metadata for place, commit in (found[group] | named[group]).items()}
 
 
 def _check(cluster: Cluster, producer: TransactionalProducer, code: int, request: str, resource: str) -> None:

@@ -74,7 +74,7 @@ class SinkSession:
         name = settings.id_of(query)
         try:
             producer = await take_over(cluster, name, settings.timeout_ms)
-            told = await notes(cluster, name)
+            told = await notes(cluster, name, settings.topic)
             written = newest(name, told.values(), query)
         except BaseException:
             cluster.close()
