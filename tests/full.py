@@ -43,7 +43,6 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "spark": ("tests/integration/spark",),
     "streams": ("tests/integration/streams",),
     "routes": ("tests/integration/sdk",),
-    "streams": ("tests/integration/streams",),
     "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
     "ends": ("tests/fault/test_job_ends.py",),

@@ -59,8 +59,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "produce-acks-one",
         "kafka/produce.py",
-        "_HEAD.pack(0, -1, timeout_ms)",
-        "_HEAD.pack(0, 1, timeout_ms)",
+        "_HEAD.pack(-1, timeout_ms)",
+        "_HEAD.pack(1, timeout_ms)",
         "what only the leader has counts as copied, and is lost with it",
     ),
     Mutant(

@@ -18,6 +18,7 @@ SPARK_CALLS = {
     *(f"spark/verify/{name}.py" for name in ("batches", "log_ranges", "past_pins", "samples")),
     "spark/failures.py",
     "spark/link/group_sync.py",
+    *(f"spark/streams/kafka_sink/{name}.py" for name in ("coordinator", "data_source")),
 }
 PROCESSES = {"sandbox/proxy_server.py"}
 
