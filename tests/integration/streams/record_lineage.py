@@ -27,7 +27,7 @@ _KEPT = frozenset(
         *("projectList", "groupingExpressions", "aggregateExpressions", "condition", "order", "eventTime", "keys"),
         *("windowExpressions", "generator", "generatorOutput", "projections", "joinType", "right", "object"),
         *("groupingAttributes", "leftAttributes", "outputAttrs", "outputAttributes", "id", "cteId", "loopId"),
-        *("outputAttrIds", "groupingAttributesLen"),
+        *("outputAttrIds", "groupingAttributesLen", "partitionExpressions"),
         *("desc", "identifier", "table", "database", "catalog", "qualifier", "catalogTable", "sourceName"),
         *("type", "fields", "elementType", "keyType", "valueType"),
     }

@@ -48,6 +48,14 @@ _SAME = frozenset(
 )
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
 _SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
+_MEANT = frozenset(
+    {
+        *("AttributeReference", "OuterReference", "OuterScopeReference", "Cast", "GetStructField", "CreateNamedStruct"),
+        *("CaseWhen", "If", "With", "CommonExpressionRef", "TypedNullLiteral", "AggregateExpression"),
+        *("WindowExpression", "PreciseTimestampConversion", *_SAME, *_SUBQUERIES),
+    }
+)
+"""Expressions that are more than a function of their children."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -148,9 +156,21 @@ class ExpressionReader:
             return self._aggregate(node, scope)
         if name == "WindowExpression":
             return self._window(node, scope)
-        self._check(node)
-        value = Value(through(self._all(node.children, scope), LineageKind.TRANSFORMATION))
+        value = Value(through(self._arguments(node, scope), LineageKind.TRANSFORMATION))
         return _without_conditions(value) if name == "PreciseTimestampConversion" else value
+
+    def _arguments(self, function: Node, scope: Scope) -> frozenset[Use]:
+        """The uses of a function's arguments; functions in it need no call each, as chains of AND are deep."""
+        found, waiting = frozenset[Use](), [function]
+        while waiting:
+            node = waiting.pop()
+            self._check(node)
+            for one in node.children:
+                if one.name in _MEANT:
+                    found |= self._value(one, scope).flat()
+                else:
+                    waiting.append(one)
+        return found
 
     def _all(self, nodes: tuple[Node, ...], scope: Scope) -> frozenset[Use]:
         return frozenset[Use]().union(*(self._value(one, scope).flat() for one in nodes))
@@ -226,7 +246,15 @@ def _without_conditions(value: Value) -> Value:
 
 def _is_same_type(cast: Node) -> bool:
     kind = type_of(cast.child)
-    return kind is not None and kind == cast.fields.get("dataType")
+    return kind is not None and _bare(kind) == _bare(cast.fields.get("dataType"))
+
+
+def _bare(kind: Any) -> Any:
+    """A type without what says nothing of the values: whether they may be null, and notes."""
+    if isinstance(kind, Mapping):
+        notes = ("nullable", "metadata", "containsNull", "valueContainsNull")
+        return {name: _bare(one) for name, one in kind.items() if name not in notes}
+    return [_bare(one) for one in kind] if isinstance(kind, list) else kind
 
 
 def _field_name(node: Node) -> str | None:

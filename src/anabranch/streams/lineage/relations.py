@@ -23,11 +23,12 @@ from anabranch.streams.lineage.values import NOTHING, LineageKind, SourceColumn,
 _SAME = frozenset(
     {
         *("SubqueryAlias", "View", "CTERelationDef", "PipeOperator", "ResolvedHint", "UpdateEventTimeWatermarkColumn"),
-        *("GlobalLimit", "LocalLimit", "Limit", "Offset", "Tail", "Sample", "CollectMetrics", "SQLFunctionNode"),
-        *("Repartition", "RepartitionByExpression", "RebalancePartitions", "RequiresUserConfirmation"),
+        *("GlobalLimit", "LocalLimit", "Limit", "Offset", "Tail", "Sample", "SQLFunctionNode", "Repartition"),
     }
 )
 """Nodes that hand on the columns of their child, and of which no column decides anything."""
+_SPREADS = frozenset({"RepartitionByExpression", "RebalancePartitions", "CollectMetrics"})
+"""Such nodes that name columns all the same."""
 _RELATIONS = frozenset(
     {
         *("LogicalRelation", "StreamingRelation", "StreamingRelationV2", "StreamingDataSourceV2Relation"),
@@ -119,7 +120,7 @@ class PlanReader:
         if name is None:
             self.findings.note("relation", str(node.fields.get("sourceName") or node.name))
             return self._made(node, {})
-        return self._columns(name, _attributes(node, "output") or _attributes(node, "dataCols"))
+        return self._columns(name, _attributes(node, "output") or _hive_columns(node))
 
     def _columns(self, table: str, columns: tuple[tuple[int, str], ...]) -> Relation:
         self.findings.tables[table] = tuple(name for _, name in columns)
@@ -171,6 +172,12 @@ class PlanReader:
         asked = (node.expression(name),) if is_one else node.expressions(name)
         uses = self._uses((one for one in asked if one is not None), _scope(below, outer), kind)
         return replace(below, rows=below.rows | uses)
+
+    def _spread(self, node: Node, outer: Scope | None) -> Relation:
+        below = self.read(node.child, outer)
+        for one in node.all_expressions():
+            self._value(one, _scope(below, outer))
+        return below
 
     def _distinct(self, node: Node, outer: Scope | None) -> Relation:
         below = self.read(node.child, outer)
@@ -336,6 +343,7 @@ _READING: Mapping[str, Callable[[PlanReader, Node, Scope | None], Relation]] = {
     "Except": PlanReader._compared,
     "WithCTE": PlanReader._with,
     "UnionLoop": PlanReader._loop,
+    **dict.fromkeys(_SPREADS, PlanReader._spread),
     **dict.fromkeys(_FUNCTIONS, PlanReader._function),
 }
 
@@ -346,6 +354,10 @@ def _scope(below: Relation, outer: Scope | None) -> Scope:
 
 def _attributes(node: Node, name: str) -> tuple[tuple[int, str], ...]:
     return tuple((one.id, one.label) for one in node.expressions(name))
+
+
+def _hive_columns(node: Node) -> tuple[tuple[int, str], ...]:
+    return (*_attributes(node, "dataCols"), *_attributes(node, "partitionCols"))
 
 
 def _wider(below: Relation, columns: tuple[tuple[int, str], ...], values: Mapping[int, Value]) -> Relation:

@@ -139,6 +139,42 @@ INSERT INTO out SELECT rate FROM rates WHERE code = 'eur';
 -- edge: default.ticks.value -> out.value identity
 INSERT INTO out SELECT value FROM STREAM(ticks);
 
+-- script: files of the catalog as a stream
+-- edge: default.rates.rate -> out.rate identity
+INSERT INTO out SELECT rate FROM STREAM(rates);
+
+-- script: a struct through a view
+-- edge: visits.value.user.id -> out.id identity
+-- edge: visits.value -> out.value identity
+CREATE TEMPORARY VIEW v AS SELECT value AS w FROM visits;
+INSERT INTO out SELECT w.user.id AS id, w AS value FROM v;
+
+-- script: a common table expression in a view that is read twice
+-- edge: users.name -> out.a identity
+-- edge: users.name -> out.b transformation
+-- edge: users.id -> out.* join
+-- edge: users.country -> out.* filter
+CREATE TEMPORARY VIEW v AS WITH c AS (SELECT id, name FROM users WHERE country = 'de') SELECT id, name FROM c;
+INSERT INTO out SELECT x.name AS a, upper(y.name) AS b FROM v x JOIN v y ON x.id = y.id;
+
+-- script: a subquery inside a subquery, each correlated
+-- edge: visits.user -> out.user identity
+-- edge: visits.page -> out.* filter
+-- edge: visits.n -> out.* filter
+-- edge: cities.country -> out.* filter
+-- edge: cities.pop -> out.* filter
+-- edge: users.country -> out.* filter
+-- edge: users.id -> out.* filter
+INSERT INTO out SELECT user FROM visits v WHERE EXISTS (
+SELECT 1 FROM cities c WHERE c.country = v.page AND c.pop > v.n AND EXISTS (SELECT 1 FROM users u WHERE u.country = c.country AND u.id > c.pop));
+
+-- script: a condition that decides about a value made of a window function
+-- edge: cities.city -> out.city identity
+-- edge: cities.country -> out.rank conditional
+-- edge: cities.pop -> out.rank conditional
+INSERT INTO out SELECT city, CASE WHEN r = 1 THEN 'first' ELSE 'other' END AS rank
+FROM (SELECT city, row_number() OVER (PARTITION BY country ORDER BY pop) AS r FROM cities);
+
 -- script: rows of a view that is no declared table
 -- edge: visits.user -> out.user identity
 -- not understood: relation LogicalRDD

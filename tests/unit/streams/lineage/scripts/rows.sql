@@ -107,3 +107,19 @@ INSERT INTO out SELECT user, v FROM (SELECT user, ad, concat(ad, 'x') AS other F
 -- edge: cities.city -> out.* filter
 -- edge: cities.country -> out.* group_by
 INSERT INTO out FROM cities |> WHERE city <> 'x' |> AGGREGATE count(*) AS c GROUP BY country |> SELECT country;
+
+-- script: rows spread by a column
+-- edge: visits.user -> out.user identity
+-- reads: visits.page
+INSERT INTO out SELECT user FROM visits DISTRIBUTE BY page;
+
+-- script: a condition on an aggregate over a union of one stream with itself
+-- edge: visits.user -> out.who identity
+-- edge: visits.page -> out.who identity
+-- edge: visits.n -> out.s aggregation
+-- edge: visits.price -> out.s aggregation
+-- edge: visits.user -> out.* group_by
+-- edge: visits.page -> out.* group_by
+-- edge: visits.n -> out.* filter
+-- edge: visits.price -> out.* filter
+INSERT INTO out SELECT who, sum(x) AS s FROM (SELECT user AS who, n AS x FROM visits UNION ALL SELECT page, price FROM visits) GROUP BY who HAVING sum(x) > 3;
