@@ -7,6 +7,7 @@ script always gives the same text.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -35,12 +36,12 @@ _KEPT = frozenset(
 _IDS = {"id": "loop", "cteId": "loop", "loopId": "loop"}
 
 
-def main() -> None:
+def main(path: Path = PLANS) -> None:
     """Write all plans anew."""
     with tempfile.TemporaryDirectory() as folder:
         spark = session(Path(folder))
         try:
-            PLANS.write_text("".join(f"{line}\n" for line in lines(spark)), encoding="utf-8")
+            path.write_text("".join(f"{line}\n" for line in lines(spark)), encoding="utf-8")
         finally:
             spark.stop()
 
@@ -197,4 +198,4 @@ class _Short:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:]))
