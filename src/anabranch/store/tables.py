@@ -267,3 +267,49 @@ STREAM_RUNS = Table(
     Index(None, "stream", "began_at"),
 )
 """Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known."""
+
+CATALOG_ENTRIES = Table(
+    "catalog_entries",
+    METADATA,
+    Column("name", String(310), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("owner", String(200), nullable=False),
+    Column("description", String(2000), nullable=False),
+    Column("document", JSON, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("changed", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+)
+"""Databases, tables, views and functions by their full names; ``document`` is what each says."""
+
+CATALOG_VERSIONS = Table(
+    "catalog_versions",
+    METADATA,
+    Column("name", String(310), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("columns", JSON, nullable=False),
+)
+"""The columns that a table had from then on; rows are added, and go with their table."""
+
+CATALOG_GRANTS = Table(
+    "catalog_grants",
+    METADATA,
+    Column("securable", String(310), primary_key=True),
+    Column("principal", String(210), primary_key=True),
+    Column("privilege", String(20), primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+)
+"""``securable`` is a catalog, a database or an entry by its full name."""
+
+ACCOUNT_GROUPS = Table(
+    "account_groups",
+    METADATA,
+    Column("group", String(200), primary_key=True),
+    Column("account", String(200), primary_key=True),
+    Index(None, "account"),
+)
+"""Which accounts are in which groups."""

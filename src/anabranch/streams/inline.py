@@ -1,0 +1,91 @@
+"""What a script may use without the catalog: its own tables, by the policy of a service.
+
+Invariants
+    L1  a topic that a table of the catalog has is no way around its grants: the script's own table needs what that
+        table needs.
+    L2  what no rule allows is denied, with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from anabranch.streams.catalog.names import object_name
+from anabranch.streams.catalog.objects import topic_of
+from anabranch.streams.grants import Privilege
+from anabranch.streams.needed import PlanNeeds
+from anabranch.streams.tables import TableDeclaration
+
+BY_ADDRESS = frozenset(
+    {
+        *("rate", "rate-micro-batch", "console", "noop", "jdbc", "postgresql", "mysql", "mariadb"),
+        *("redis", "opensearch", "elasticsearch"),
+    }
+)
+"""Providers whose tables a script may declare itself: they name a server, and bring what opens it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlinePolicy:
+    """``free_topics`` says whether a script may use a topic that no table of the catalog has."""
+
+    free_topics: bool = True
+    providers: frozenset[str] = BY_ADDRESS
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an account may do, by full name of the object; ``account`` is told in refusals.
+
+    ``topics`` are the tables of each topic as ``cluster/topic``; ``leads`` is the cluster of each code that is led to
+    one of another name.
+    """
+
+    account: str
+    may: Mapping[str, tuple[Privilege, ...]] = field(default_factory=dict)
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    leads: Mapping[str, str] = field(default_factory=dict)
+    policy: InlinePolicy = field(default_factory=InlinePolicy)
+
+    def allows(self, name: str, privilege: Privilege) -> bool:
+        """Whether it is allowed on an object."""
+        return privilege in self.may.get(name, ())
+
+
+def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Access) -> tuple[str, ...]:
+    """What is needed and not allowed, each as ``read shop.orders``; none where all is allowed (L2)."""
+    found = [
+        f"{need.privilege} {need.name.short}"
+        for need in needs.tables
+        if not access.allows(str(need.name), need.privilege)
+    ]
+    declared = {name.lower(): one for name, one in inline.items()}
+    found += [
+        f"{privilege} {name}: {why}"
+        for name, privilege in needs.inline
+        if (why := _why_not(declared.get(name), privilege, access))
+    ]
+    found += [f"read what has no name in the catalog ({kind})" for kind in needs.sources]
+    return (*found, *needs.calls)
+
+
+def _why_not(declaration: TableDeclaration | None, privilege: Privilege, access: Access) -> str:
+    """Why a table of the script is not allowed; empty where it is."""
+    if declaration is None:
+        return "the script does not declare it"
+    if declaration.provider.lower() != "kafka":
+        if declaration.provider.lower() in access.policy.providers:
+            return ""
+        return f"a script may not declare a table of provider {declaration.provider}: let the catalog have it"
+    topic = topic_of(declaration)
+    if topic is None:
+        return "it names no topic of a cluster code"
+    code, name = topic
+    tables = access.topics.get(f"{access.leads.get(code, code)}/{name}", ())
+    if not tables:
+        return "" if access.policy.free_topics else f"no table of the catalog has topic {name} of cluster {code}"
+    if any(access.allows(table, privilege) for table in tables):
+        return ""
+    shown = ", ".join(object_name(table).short for table in tables)
+    return f"topic {name} of cluster {code} is that of {shown}"

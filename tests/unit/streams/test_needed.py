@@ -1,0 +1,120 @@
+"""What a query needs, from plans that Spark wrote: nothing hides a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anabranch.streams.grants import Privilege
+from anabranch.streams.inline import Access, InlinePolicy, denied
+from anabranch.streams.needed import PlanNeeds, PlanTextError, Registered, needed
+from anabranch.streams.tables import TableDeclaration
+from tests.spark.plan_scripts import REGISTERED, SCRIPTS
+
+pytestmark = pytest.mark.unit
+
+PLANS = Path(__file__).parents[2] / "golden" / "plans"
+KAFKA = TableDeclaration("mine", "kafka", options={"cluster": "code", "topic": "t"})
+SECRET = "spark_catalog.shop.secret"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_every_table_that_a_query_reads_is_needed(name: str) -> None:
+    """D1: by whatever way it is read, and no other."""
+    expected = SCRIPTS[name]
+    found = needed((PLANS / f"{name}.json").read_text(encoding="utf-8"), "", REGISTERED)
+
+    assert {need.name.short for need in found.tables} == set(expected.tables)
+    assert {need.privilege for need in found.tables} <= {Privilege.READ}
+    assert {one for one, _ in found.inline} == set(expected.own)
+    assert (len(found.sources), found.calls) == (expected.sources, expected.calls)
+
+
+def test_each_query_has_its_recording() -> None:
+    """And none is left of a query that is gone."""
+    assert {file.stem for file in PLANS.glob("*.json")} == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("name", ["plain", "union-branch", "stream", "view", "own"])
+def test_without_what_spark_says_of_a_relation_it_is_a_source_without_a_name(name: str) -> None:
+    """D2: an alias that the script gives names nothing."""
+    plan = json.loads((PLANS / f"{name}.json").read_text(encoding="utf-8"))
+
+    def forget(value: Any) -> Any:
+        if isinstance(value, dict):
+            kept = {key: forget(one) for key, one in value.items() if key not in ("catalogTable", "desc")}
+            return {**kept, "qualifier": "[]"} if "qualifier" in kept and "name" in kept else kept
+        return [forget(one) for one in value] if isinstance(value, list) else value
+
+    found = needed(json.dumps(forget(plan)))
+    assert not found.tables and not found.inline and found.sources
+
+
+@given(st.sampled_from(sorted(SCRIPTS)), st.text("abcXYZ.", min_size=1, max_size=12))
+def test_a_node_that_is_not_known_is_denied(name: str, kind: str) -> None:
+    """D2: whatever a later version of Spark calls a relation."""
+    plan = json.loads((PLANS / f"{name}.json").read_text(encoding="utf-8"))
+    plan.append({"class": f"org.example.{kind}", "num-children": 0})
+    found = needed(json.dumps(plan), "", REGISTERED)
+    assert found.sources
+    assert denied(found, {"mine": KAFKA}, Access("mei"))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[{"class": "a.B"}]', '[{"class": "a.B", "num-children": 1}]'])
+def test_what_is_no_plan_is_an_error(text: str) -> None:
+    """Nothing is taken for a query that needs nothing."""
+    with pytest.raises(PlanTextError):
+        needed(text)
+
+
+def test_a_plan_that_is_nested_too_deeply_is_an_error() -> None:
+    """It is not passed over."""
+    node = {"class": "org.apache.spark.sql.catalyst.expressions.Not", "num-children": 1}
+    with pytest.raises(PlanTextError, match="deeply"):
+        needed(json.dumps([node] * 5000 + [{**node, "num-children": 0}]))
+
+
+def test_the_table_that_is_written_is_needed_too() -> None:
+    """Of the catalog, or the script's own."""
+    plan = '[{"class": "org.apache.spark.sql.catalyst.plans.logical.OneRowRelation", "num-children": 0}]'
+    (need,) = needed(plan, "shop.Out").tables
+    assert (str(need.name), need.privilege) == ("spark_catalog.shop.out", Privilege.WRITE)
+    assert needed(plan, "Out", Registered(frozenset({"out"}))) == PlanNeeds(inline=(("out", Privilege.WRITE),))
+
+
+def access(*privileges: Privilege, free: bool = True) -> Access:
+    """Of somebody with privileges on the table that has topic t."""
+    may = {"spark_catalog.shop.t": privileges}
+    topics = {"cluster/t": ("spark_catalog.shop.t",)}
+    return Access("mei", may, topics, {"code": "cluster", "other": "cluster"}, InlinePolicy(free))
+
+
+def why(found: Access, code: str = "code", topic: str = "t", provider: str = "kafka") -> tuple[str, ...]:
+    """What is denied to a script that reads a table of its own."""
+    table = TableDeclaration("Mine", provider, options={"cluster": code, "topic": topic})
+    return denied(PlanNeeds(inline=(("mine", Privilege.READ),)), {"Mine": table}, found)
+
+
+@pytest.mark.parametrize("code", ["code", "other", "cluster"])
+def test_a_topic_of_the_catalog_is_no_way_around_its_grants(code: str) -> None:
+    """L1: by whichever code the script names its cluster."""
+    assert why(access(), code) == (f"read mine: topic t of cluster {code} is that of shop.t",)
+    assert why(access(Privilege.WRITE), code)
+    assert not why(access(Privilege.READ), code)
+
+
+def test_what_a_script_declares_itself_is_a_policy() -> None:
+    """Scripts without a catalog go on working: topics that no table has, and servers; no path of the machine."""
+    assert not why(access(), topic="free")
+    assert why(access(free=False), topic="free") == (
+        "read mine: no table of the catalog has topic free of cluster code",
+    )
+    assert not why(access(), provider="jdbc")
+    assert "let the catalog have it" in why(access(), provider="parquet")[0]
+    assert denied(PlanNeeds(inline=(("gone", Privilege.READ),)), {}, access())
+    assert why(access(), topic="")
