@@ -27,7 +27,7 @@ from anabranch.service.problems import Problem, problem_of, unexpected
 from anabranch.service.reach import Reach
 from anabranch.service.stored import Stored
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import asked
+from anabranch.service.verbs import VERBS, asked
 from anabranch.store.audit import AuditEntry, Outcome
 from anabranch.store.errors import StoreError
 from anabranch.store.leases import of_instance
@@ -120,7 +120,7 @@ class Acting:
 
     async def plan(self, verb: Verb[Any, Any], request: Any, caller: Caller) -> ShownPlan:
         """Plan and keep what is shown; raises what planning raises."""
-        planned = await verb.plan(self._reach, request)
+        planned = await verb.plan(replace(self._reach, account=caller.account.name), request)
         fields = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document = await asyncio.to_thread(plain, planned)  # it may name ten thousand clients
         account = caller.account.name
@@ -244,6 +244,9 @@ def summary(work: Work) -> Mapping[str, Any]:
     fields = asdict(work)
     for name in ("request", "report"):
         del fields[name]
+    known = VERBS.get(work.verb)
+    if known is not None and known.private:
+        fields["problem"] = None
     return {**fields, "state": work.state.value}
 
 

@@ -27,6 +27,7 @@ from anabranch.service.pages import PagesRoute
 from anabranch.service.problems import Problem
 from anabranch.service.rest import (
     accounts,
+    catalog,
     checkpoints,
     clients,
     clusters,
@@ -48,7 +49,7 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, migrations, streams, plans, accounts, events, metrics),
+    *(routes, clients, switches, migrations, catalog, streams, plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (

@@ -25,9 +25,11 @@ from anabranch.service.errors import (
     WrongHostError,
 )
 from anabranch.store.accounts import NoAccountError, UnknownTokenError
+from anabranch.store.catalog import NoEntryError
 from anabranch.store.errors import StoreError, StoreFullError
 from anabranch.store.routes import NoVersionError
 from anabranch.store.works import NoOperationError, NoPlanError
+from anabranch.streams.grants import DeniedError
 
 MEDIA = "application/problem+json"
 _STATUS: Mapping[type[AnabranchError], int] = {
@@ -52,6 +54,8 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NoAccountError: 404,
     UnknownTokenError: 404,
     NoVersionError: 404,
+    NoEntryError: 404,
+    DeniedError: 403,
     UnknownClientError: 404,
     ConfigError: 422,
     RefusedError: 409,

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from anabranch.store.accounts import Accounts
 from anabranch.store.audit import Audit
+from anabranch.store.catalog import StoredCatalog
 from anabranch.store.clients import RouteClients
 from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
@@ -36,6 +37,7 @@ class Stored:
         self.switches = Switches(database)
         self.migrations = StoredMigrations(database)
         self.streams = StoredStreams(database)
+        self.catalog = StoredCatalog(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -48,7 +48,8 @@ class Verb(Generic[R, P]):
     """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one.
 
     ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
-    what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.
+    what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.  Plans and
+    operations of a ``private`` one are shown to who asked for them, and to admins alone.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Verb(Generic[R, P]):
     apply: Callable[[Reach, R, P], Awaitable[Any]]
     execute: str = "--execute"
     files: Callable[[R], Mapping[str, str]] = lambda _: {}
+    private: bool = False
 
     @property
     def noun(self) -> str:

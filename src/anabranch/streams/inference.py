@@ -22,6 +22,8 @@ from anabranch.streams.sqltypes import Array, Field, Scalar, SqlType, Struct, te
 from anabranch.streams.tables import Column
 
 BIGINT, DOUBLE, STRING = Scalar("BIGINT"), Scalar("DOUBLE"), Scalar("STRING")
+SAMPLES = 200
+"""Records of a topic that are looked at where nobody says how many."""
 _WIDEST = 38
 _LONG = 2**63
 _EXACT = 2**53

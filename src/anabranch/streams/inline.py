@@ -35,7 +35,7 @@ class InlinePolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class TableAccess:
     """What an account may do, by full name of the object; ``account`` is told in refusals.
 
     ``topics`` are the tables of each topic as ``cluster/topic``; ``leads`` is the cluster of each code that is led to
@@ -53,7 +53,7 @@ class Access:
         return privilege in self.may.get(name, ())
 
 
-def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Access) -> tuple[str, ...]:
+def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: TableAccess) -> tuple[str, ...]:
     """What is needed and not allowed, each as ``read shop.orders``; none where all is allowed (L2)."""
     found = [
         f"{need.privilege} {need.name.short}"
@@ -70,7 +70,7 @@ def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Acc
     return (*found, *needs.calls)
 
 
-def _why_not(declaration: TableDeclaration | None, privilege: Privilege, access: Access) -> str:
+def _why_not(declaration: TableDeclaration | None, privilege: Privilege, access: TableAccess) -> str:
     """Why a table of the script is not allowed; empty where it is."""
     if declaration is None:
         return "the script does not declare it"

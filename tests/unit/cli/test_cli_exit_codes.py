@@ -101,6 +101,13 @@ ELSEWHERE = {
         ),
         "asks the service: tests/integration/streams/test_life.py",
     ),
+    **dict.fromkeys(
+        (
+            *("catalog list", "catalog show", "catalog versions", "catalog create", "catalog import", "catalog drop"),
+            *("catalog set", "catalog grants", "catalog grant", "catalog revoke", "catalog groups", "catalog group"),
+        ),
+        "asks the service: tests/integration/service/test_catalog.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",

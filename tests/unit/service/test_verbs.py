@@ -185,6 +185,29 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "migrations.throttle": [{"migration": "move", "rate": "10MB/s"}, {"migration": "move", "pause": True}],
     "migrations.resume": [{"migration": "move"}],
     "migrations.set": [{"migration": {**MIGRATION, "limits": {"quiet": "5000ms"}, "approvers": ["mei", "jo"]}}],
+    "catalog.create": [
+        {"definitions": {"sql": "CREATE DATABASE shop"}},
+        {
+            "definitions": {"sql": "CREATE DATABASE shop"},
+            "create_topics": True,
+            "partitions": 6,
+            "replication_factor": 2,
+            "retention": "168h",
+            "accept_breaking": True,
+        },
+    ],
+    "catalog.drop": [{"name": "shop.orders", "topic": True}, {"name": "shop", "kind": "database"}],
+    "catalog.grant": [
+        {"privilege": "read", "name": "shop.orders", "principal": "group:shop"},
+        {"privilege": "manage", "name": "shop", "principal": "user:it's me", "on": "database"},
+    ],
+    "catalog.revoke": [{"privilege": "write", "name": "spark_catalog", "principal": "user:mei", "on": "catalog"}],
+    "catalog.import": [{"topics": ["a b", "c"], "cluster": "main", "database": "shop", "samples": 9}],
+    "catalog.set": [
+        {"name": "shop.orders", "owner": "mei"},
+        {"name": "shop", "kind": "database", "description": "it's the shop"},
+    ],
+    "catalog.group": [{"group": "shop", "add": ["mei", "jo"], "remove": ["eve"]}],
 }
 TYPED = {"migrations.give-up": "cancel"}
 """Verbs that the command line has under another word: what is under way is taken back, or the wave stays."""

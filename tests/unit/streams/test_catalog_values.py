@@ -10,7 +10,7 @@ from anabranch.model.reasons import Severity, errors
 from anabranch.streams.catalog.compatibility import breaks
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.names import CatalogNameError, database_name, name_of_topic, object_name
-from anabranch.streams.catalog.objects import Database, Function, Table, View, topic_of
+from anabranch.streams.catalog.objects import CatalogDatabase, Function, Table, View, topic_of
 from anabranch.streams.errors import ScriptError
 from anabranch.streams.sqltypes import (
     Array,
@@ -197,7 +197,7 @@ def test_definitions_are_read_from_sql() -> None:
     """Databases, tables, views, functions; what Spark reads is kept as it is written."""
     database, table, view, function = definitions(SCRIPT)
     assert (database.object, database.if_not_exists, database.line) == (
-        Database("spark_catalog.shop", "it's the shop"),
+        CatalogDatabase("spark_catalog.shop", "it's the shop"),
         True,
         3,
     )
@@ -229,6 +229,7 @@ def test_definitions_are_read_from_sql() -> None:
         ("CREATE TABLE a USING rate PARTITIONED BY (x)", (1, 27), "PARTITIONED is not known"),
         ("CREATE TABLE a USING rate OPTIONS (a 'b', A 'c')", (1, 45), "there twice"),
         ("CREATE TABLE a USING rate OPTIONS (a ,)", (1, 38), "a string is expected"),
+        ("CREATE TABLE a USING jdbc OPTIONS (password 'x')", (1, 45), "holds no secret"),
         ("CREATE TABLE a.b.c.d USING rate", (1, 20), "4 parts"),
         ("CREATE VIEW a AS", (1, 17), "query of the view is missing"),
         ("CREATE INDEX a", (1, 14), "not known"),

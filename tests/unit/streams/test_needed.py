@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.streams.grants import Privilege
-from anabranch.streams.inline import Access, InlinePolicy, denied
+from anabranch.streams.inline import InlinePolicy, TableAccess, denied
 from anabranch.streams.needed import PlanNeeds, PlanTextError, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 from tests.spark.plan_scripts import REGISTERED, SCRIPTS
@@ -62,7 +62,7 @@ def test_a_node_that_is_not_known_is_denied(name: str, kind: str) -> None:
     plan.append({"class": f"org.example.{kind}", "num-children": 0})
     found = needed(json.dumps(plan), "", REGISTERED)
     assert found.sources
-    assert denied(found, {"mine": KAFKA}, Access("mei"))
+    assert denied(found, {"mine": KAFKA}, TableAccess("mei"))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[{"class": "a.B"}]', '[{"class": "a.B", "num-children": 1}]'])
@@ -87,14 +87,14 @@ def test_the_table_that_is_written_is_needed_too() -> None:
     assert needed(plan, "Out", Registered(frozenset({"out"}))) == PlanNeeds(inline=(("out", Privilege.WRITE),))
 
 
-def access(*privileges: Privilege, free: bool = True) -> Access:
+def access(*privileges: Privilege, free: bool = True) -> TableAccess:
     """Of somebody with privileges on the table that has topic t."""
     may = {"spark_catalog.shop.t": privileges}
     topics = {"cluster/t": ("spark_catalog.shop.t",)}
-    return Access("mei", may, topics, {"code": "cluster", "other": "cluster"}, InlinePolicy(free))
+    return TableAccess("mei", may, topics, {"code": "cluster", "other": "cluster"}, InlinePolicy(free))
 
 
-def why(found: Access, code: str = "code", topic: str = "t", provider: str = "kafka") -> tuple[str, ...]:
+def why(found: TableAccess, code: str = "code", topic: str = "t", provider: str = "kafka") -> tuple[str, ...]:
     """What is denied to a script that reads a table of its own."""
     table = TableDeclaration("Mine", provider, options={"cluster": code, "topic": topic})
     return denied(PlanNeeds(inline=(("mine", Privilege.READ),)), {"Mine": table}, found)

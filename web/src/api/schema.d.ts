@@ -65,6 +65,225 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entries
+         * @description What of the catalog one may see, by name.
+         */
+        get: operations["entries_api_v1_catalog_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/create/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Define databases, tables, views and functions */
+        post: operations["plan_catalog_create_api_v1_catalog_create_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/drop/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drop an object of the catalog, and its topic where that is asked for */
+        post: operations["plan_catalog_drop_api_v1_catalog_drop_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/entries/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Entry
+         * @description One entry, with what one may do with it.
+         */
+        get: operations["entry_api_v1_catalog_entries__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/entries/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Versions
+         * @description The schema versions of a table, the newest first.
+         */
+        get: operations["versions_api_v1_catalog_entries__name__versions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/grant/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give somebody a privilege */
+        post: operations["plan_catalog_grant_api_v1_catalog_grant_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Grants
+         * @description Grants on what one manages, and one's own.
+         */
+        get: operations["grants_api_v1_catalog_grants_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/group/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have accounts in a group, and others not */
+        post: operations["plan_catalog_group_api_v1_catalog_group_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Groups
+         * @description One's own groups; an admin's answer has all.
+         */
+        get: operations["groups_api_v1_catalog_groups_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/import/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make tables of topics, with columns that are inferred from samples */
+        post: operations["plan_catalog_import_api_v1_catalog_import_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/revoke/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a privilege back */
+        post: operations["plan_catalog_revoke_api_v1_catalog_revoke_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/set/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change an owner or a description */
+        post: operations["plan_catalog_set_api_v1_catalog_set_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/checkpoints/advise": {
         parameters: {
             query?: never;
@@ -2372,8 +2591,93 @@ export interface components {
             /** Wave */
             wave: string;
         };
+        /**
+         * CatalogGrantRequest
+         * @description A privilege on a catalog, a database or an object, for ``user:NAME`` or ``group:NAME``.
+         */
+        CatalogGrantRequest: {
+            /** Name */
+            name: string;
+            /**
+             * On
+             * @default object
+             * @enum {string}
+             */
+            on: "catalog" | "database" | "object";
+            /** Principal */
+            principal: string;
+            /**
+             * Privilege
+             * @enum {string}
+             */
+            privilege: "read" | "write" | "manage";
+        };
+        /**
+         * CatalogGroupRequest
+         * @description Accounts that come into a group, or leave it.
+         */
+        CatalogGroupRequest: {
+            /**
+             * Add
+             * @default []
+             */
+            add: string[];
+            /** Group */
+            group: string;
+            /**
+             * Remove
+             * @default []
+             */
+            remove: string[];
+        };
+        /**
+         * CatalogImportRequest
+         * @description Topics of a cluster code that become tables of a database; ``samples`` records of each are looked at.
+         */
+        CatalogImportRequest: {
+            /** Cluster */
+            cluster: string;
+            /**
+             * Database
+             * @default default
+             */
+            database: string;
+            /**
+             * Samples
+             * @default 200
+             */
+            samples: number;
+            /** Topics */
+            topics: string[];
+        };
+        /**
+         * CatalogSetRequest
+         * @description An entry's new owner, or what is said of it.
+         */
+        CatalogSetRequest: {
+            /**
+             * Description
+             * @default null
+             */
+            description: string | null;
+            /**
+             * Kind
+             * @default object
+             * @enum {string}
+             */
+            kind: "object" | "database";
+            /** Name */
+            name: string;
+            /**
+             * Owner
+             * @default null
+             */
+            owner: string | null;
+        };
         /** @enum {string} */
         Cause: "the source no longer has records that were not copied" | "the source lost records that were copied" | "the source topic was deleted and made again" | "the target topic was deleted and made again" | "the target topic was deleted" | "it is no longer known exactly how far the lane was copied" | "the lane was copied, and who wrote it is forgotten" | "the lane's batches in the target log do not follow each other" | "what the lane's batches past gaps are copies of is forgotten" | "the lane stopped at records that cannot be copied";
+        /** @enum {string} */
+        ChangeKind: "create" | "change" | "keep";
         ChangeLinkPlan: {
             after: components["schemas"]["WantedState"];
             before: components["schemas"]["WantedState"];
@@ -2552,6 +2856,10 @@ export interface components {
              */
             write: boolean;
         };
+        Column: {
+            name: string;
+            type: string;
+        };
         Commit: {
             leader_epoch: number;
             metadata: string;
@@ -2662,6 +2970,40 @@ export interface components {
         };
         /** @enum {string} */
         Coverage: "covered" | "before" | "gone" | "unknown" | "not in link";
+        /**
+         * CreateCatalogRequest
+         * @description What is defined; with ``create_topics`` topics that tables name and that are not there are made.
+         *
+         *     ``retention`` is a length of time such as ``168h``; the cluster's own where it is left out.
+         */
+        CreateCatalogRequest: {
+            /**
+             * Accept Breaking
+             * @default false
+             */
+            accept_breaking: boolean;
+            /**
+             * Create Topics
+             * @default false
+             */
+            create_topics: boolean;
+            definitions: components["schemas"]["Definitions"];
+            /**
+             * Partitions
+             * @default 1
+             */
+            partitions: number;
+            /**
+             * Replication Factor
+             * @default 1
+             */
+            replication_factor: number;
+            /**
+             * Retention
+             * @default
+             */
+            retention: string;
+        };
         CreateLinkPlan: {
             findings: components["schemas"]["Reason"][];
             hash: string;
@@ -2832,6 +3174,37 @@ export interface components {
             repeated: number | null;
             why: string;
         };
+        EntryAnswer: {
+            author: string;
+            created_at: number;
+            document: {
+                [key: string]: unknown;
+            };
+            may: string[];
+            revision: number;
+            summary: components["schemas"]["EntrySummary"];
+        };
+        EntrySet: {
+            description: string;
+            hash: string;
+            name: string;
+            owner: string;
+        };
+        EntrySetPlan: {
+            description: string | null;
+            hash: string;
+            name: string;
+            owner: string | null;
+            revision: number;
+        };
+        EntrySummary: {
+            changed_at: number;
+            description: string;
+            kind: string;
+            name: string;
+            owner: string;
+            short: string;
+        };
         Estimate: {
             assumed: boolean;
             is_endless: boolean;
@@ -2989,6 +3362,30 @@ export interface components {
             };
             switch: string;
         };
+        Grant: {
+            principal: string;
+            privilege: components["schemas"]["Privilege"];
+            securable: string;
+        };
+        GrantAnswer: {
+            at: number;
+            author: string;
+            principal: string;
+            privilege: string;
+            securable: string;
+        };
+        GrantPlan: {
+            changes: boolean;
+            give: boolean;
+            grant: components["schemas"]["Grant"];
+            hash: string;
+        };
+        Granted: {
+            changed: boolean;
+            given: boolean;
+            grant: components["schemas"]["Grant"];
+            hash: string;
+        };
         Group: {
             commits: {
                 [key: string]: components["schemas"]["Commit"];
@@ -2997,6 +3394,10 @@ export interface components {
             members: components["schemas"]["Member"][];
             name: string;
             state: components["schemas"]["GroupState"];
+        };
+        GroupAnswer: {
+            group: string;
+            members: string[];
         };
         GroupCreated: {
             begins: {
@@ -3235,6 +3636,18 @@ export interface components {
             moves: components["schemas"]["ClientMove"][];
             reasons: components["schemas"]["Reason"][];
             staying: number;
+        };
+        ImportPlan: {
+            hash: string;
+            tables: components["schemas"]["ImportedTable"][];
+        };
+        ImportedTable: {
+            columns: components["schemas"]["Column"][];
+            fit: number;
+            name: string;
+            notes: string[];
+            samples: number;
+            topic: string;
         };
         Inspection: {
             backups: string[];
@@ -3696,6 +4109,18 @@ export interface components {
             host: string;
             id: string;
         };
+        MembersPlan: {
+            add: string[];
+            group: string;
+            hash: string;
+            members: string[];
+            remove: string[];
+        };
+        MembersSet: {
+            group: string;
+            hash: string;
+            members: string[];
+        };
         MigrationAnswer: {
             document: {
                 [key: string]: unknown;
@@ -3887,6 +4312,16 @@ export interface components {
             /** Name */
             name: string;
         };
+        ObjectChange: {
+            change: components["schemas"]["ChangeKind"];
+            kind: components["schemas"]["ObjectKind"];
+            name: string;
+            reasons: components["schemas"]["Reason"][];
+            schema: boolean;
+            topic: string;
+        };
+        /** @enum {string} */
+        ObjectKind: "database" | "table" | "view" | "function";
         OffsetPair: {
             answer: number;
             asked: number;
@@ -4029,6 +4464,8 @@ export interface components {
             moved: components["schemas"]["TranslatedPosition"] | null;
             old: components["schemas"]["Position"];
         };
+        /** @enum {string} */
+        Privilege: "read" | "write" | "manage";
         Problem: {
             detail: string;
             exit_code: number;
@@ -5424,6 +5861,11 @@ export interface components {
              */
             version: number;
         };
+        TopicOptions: {
+            partitions: number;
+            replication_factor: number;
+            retention_ms: number | null;
+        };
         TopicPlan: {
             exists: boolean;
             lanes: components["schemas"]["LaneForecast"][];
@@ -5434,6 +5876,13 @@ export interface components {
         TopicRoute: {
             hops: components["schemas"]["Hop"][];
             topic: string | null;
+        };
+        TopicSeen: {
+            cluster: string;
+            partitions: number;
+            records: number;
+            retention_ms: number | null;
+            topic: string;
         };
         Totals: {
             bytes: number;
@@ -5963,6 +6412,502 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEntry"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    entries_api_v1_catalog_get: {
+        parameters: {
+            query?: {
+                database?: string;
+                /** @description In names, descriptions and columns. */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntrySummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_create_api_v1_catalog_create_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateCatalogRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_drop_api_v1_catalog_drop_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DropCatalogRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    entry_api_v1_catalog_entries__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A table, or a database where there is none. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    versions_api_v1_catalog_entries__name__versions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A table, or a database where there is none. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchemaAnswer"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_grant_api_v1_catalog_grant_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CatalogGrantRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    grants_api_v1_catalog_grants_get: {
+        parameters: {
+            query?: {
+                securable?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantAnswer"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_group_api_v1_catalog_group_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CatalogGroupRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    groups_api_v1_catalog_groups_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupAnswer"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_import_api_v1_catalog_import_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CatalogImportRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_revoke_api_v1_catalog_revoke_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CatalogGrantRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_catalog_set_api_v1_catalog_set_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CatalogSetRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
                 };
             };
             /** @description Why not */

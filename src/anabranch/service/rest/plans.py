@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -10,13 +11,15 @@ from pydantic import StringConstraints
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from anabranch.model.accounts import Role
 from anabranch.model.plans import HASH_DIGITS
 from anabranch.service.answers import PlanAnswer, VerbAnswer, answered
+from anabranch.service.caller import Caller
 from anabranch.service.verb import Request as Body
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import VERBS, asked
 from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
-from anabranch.store.works import ShownPlan, Work
+from anabranch.store.works import NoPlanError, ShownPlan, Work
 
 router = APIRouter(prefix="/api/v1", tags=["changes"])
 Id = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
@@ -35,9 +38,12 @@ async def verbs(_: AsViewer) -> JSONResponse:
 
 
 @router.get("/plans/{plan_id}", responses=answered(PlanAnswer))
-async def plan(here: Here, plan_id: Id, _: AsViewer) -> JSONResponse:
+async def plan(here: Here, plan_id: Id, caller: AsViewer) -> JSONResponse:
     """A plan that was shown within the last day."""
-    return answer(told(await here.stored.ask(lambda: here.stored.works.plan(plan_id))))
+    shown = await here.stored.ask(lambda: here.stored.works.plan(plan_id))
+    if not _may_see(caller, shown.verb, shown.account):
+        raise NoPlanError(plan_id)
+    return answer(told(shown))
 
 
 @router.post(
@@ -56,7 +62,7 @@ async def apply(here: Here, plan_id: Id, request: Request, caller: AsOperator) -
 @router.get("/operations", responses=answered(Sequence[Work]))
 async def operations(
     here: Here,
-    _: AsViewer,
+    caller: AsViewer,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     running: bool = False,
     before: Annotated[
@@ -64,13 +70,26 @@ async def operations(
     ] = None,
 ) -> JSONResponse:
     """Operations, the newest first."""
-    return answer(await here.stored.ask(lambda: here.stored.works.recent(limit, running=running, before=before)))
+    found = await here.stored.ask(lambda: here.stored.works.recent(limit, running=running, before=before))
+    return answer([_shown(caller, one) for one in found])
 
 
 @router.get("/operations/{work_id}", responses=answered(Work))
-async def operation(here: Here, work_id: Id, _: AsViewer) -> JSONResponse:
+async def operation(here: Here, work_id: Id, caller: AsViewer) -> JSONResponse:
     """One operation: where it stands, and what came of it."""
-    return answer(await here.stored.ask(lambda: here.stored.works.get(work_id)))
+    return answer(_shown(caller, await here.stored.ask(lambda: here.stored.works.get(work_id))))
+
+
+def _may_see(caller: Caller, verb: str, account: str) -> bool:
+    """Whether what was asked and answered may be shown: of a private verb, to who asked and to admins."""
+    known = VERBS.get(verb)
+    is_own = caller.account.name == account or caller.account.role is Role.ADMIN
+    return known is None or not known.private or is_own
+
+
+def _shown(caller: Caller, work: Work) -> Work:
+    """An operation as it is shown."""
+    return work if _may_see(caller, work.verb, work.account) else replace(work, request={}, report=None, problem=None)
 
 
 def told(shown: ShownPlan) -> PlanAnswer:

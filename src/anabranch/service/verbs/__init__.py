@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import (
+    catalog,
     checkpoints,
     groups,
     links,
@@ -20,7 +21,7 @@ from anabranch.service.verbs import (
 )
 from anabranch.store.works import NoPlanError, PlanNote
 
-_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations, streams)
+_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations, streams, catalog)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""
 

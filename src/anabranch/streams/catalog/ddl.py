@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 from anabranch.streams.catalog.names import CatalogNameError, database_name, object_name
-from anabranch.streams.catalog.objects import CatalogObject, Database, Function, Table, View
+from anabranch.streams.catalog.objects import CatalogDatabase, CatalogObject, Function, Table, View
 from anabranch.streams.errors import ScriptError, error_at
 from anabranch.streams.script import Statement, place, split
 from anabranch.streams.sqltypes import TypeTextError, read_column, text_of, unquoted
@@ -27,6 +27,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
+_SECRET = re.compile(r"password|secret|token", re.IGNORECASE)
 _END = ""
 N = TypeVar("N")
 
@@ -83,12 +84,12 @@ class _Reader:
 
     # -- what is defined -------------------------------------------------------------------------------
 
-    def _database(self) -> Database:
+    def _database(self) -> CatalogDatabase:
         text = self._name()
         name = self._checked(database_name, text)
         description = self._comment()
         self._end()
-        return Database(name, description)
+        return CatalogDatabase(name, description)
 
     def _table(self) -> Table:
         text = self._name()
@@ -162,6 +163,9 @@ class _Reader:
             if key.lower() in {one.lower() for one in options}:
                 self._fail(f"option {key} is there twice", "leave one of them out")
             options[key] = self._literal()
+            if _SECRET.search(key) and not options[key].startswith(("env:", "file:")):
+                self._at -= 1
+                self._fail(f"option {key}: a definition holds no secret", "write 'env:NAME' or 'file:PATH'")
             if not self._had(","):
                 break
         self._take(")")

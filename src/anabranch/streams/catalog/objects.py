@@ -24,7 +24,7 @@ class ObjectKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class CatalogDatabase:
     """``name`` is ``catalog.database``."""
 
     name: str
@@ -64,7 +64,7 @@ class Function:
     description: str = ""
 
 
-CatalogObject = Database | Table | View | Function
+CatalogObject = CatalogDatabase | Table | View | Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def kind_of(found: CatalogObject) -> ObjectKind:
         return ObjectKind.TABLE
     if isinstance(found, View):
         return ObjectKind.VIEW
-    return ObjectKind.DATABASE if isinstance(found, Database) else ObjectKind.FUNCTION
+    return ObjectKind.DATABASE if isinstance(found, CatalogDatabase) else ObjectKind.FUNCTION
 
 
 def topic_of(declaration: TableDeclaration) -> tuple[str, str] | None:

@@ -1,0 +1,1 @@
+"""What is done with the catalog: define, drop, grant, import, and load for a run."""

@@ -1,0 +1,120 @@
+"""Drop an object of the catalog; its topic is deleted only where that is asked for, and shown before."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.admin import delete_topic
+from anabranch.model.plans import plan_hash
+from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
+from anabranch.operations.catalog.topics import TopicSeen, exists, seen
+from anabranch.store.catalog import EntryChange
+from anabranch.streams.catalog.objects import ObjectKind, Table, View
+from anabranch.streams.grants import Privilege
+
+
+@dataclass(frozen=True, slots=True)
+class DropPlan:
+    """What goes: the entry, its schema versions and grants.  ``topic`` is one that is deleted with all its records.
+
+    ``mentioned`` are views whose queries have its name, which fail then.  The hash does not cover the count of records.
+    """
+
+    name: str
+    kind: str
+    revision: int
+    grants: int
+    mentioned: tuple[str, ...]
+    topic: TopicSeen | None
+    code: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What is gone; ``topic`` is empty where none was deleted."""
+
+    name: str
+    topic: str
+    hash: str
+
+
+@dataclass(eq=False)
+class NotEmptyError(RefusedError):
+    """A database has objects."""
+
+    name: str
+    objects: int
+
+    _message = "database {name} has {objects} objects"
+    _hint = "drop these first: `anabranch catalog list {name}`"
+
+
+@dataclass(eq=False)
+class NoTopicToDeleteError(RefusedError):
+    """A topic is to be deleted that is not this object's alone, or is none."""
+
+    name: str
+    why: str
+
+    _message = "the topic of {name} is not deleted: {why}"
+    _hint = "drop {name} without its topic"
+
+
+async def plan(desk: CatalogDesk, name: str, *, topic: bool = False) -> DropPlan:
+    """What dropping an object by its full name does; ``topic`` deletes its topic too.
+
+    Raises NoEntryError, DeniedError, NotEmptyError, NoTopicToDeleteError, NoTopicError, ClusterError, StoreError.
+    """
+    found = await known(desk)
+    entry = found.visible(name)
+    parts = name.split(".")
+    found.need(Privilege.MANAGE, *(".".join(parts[:count]) for count in range(1, len(parts) + 1)))
+    inside = [one for one in found.entries if one.startswith(f"{name}.")]
+    if entry.kind == ObjectKind.DATABASE and inside:
+        raise NotEmptyError(name, len(inside))
+    seen_topic, code = await _topic(desk, found, name) if topic else (None, "")
+    grants = sum(one.securable == name for one in await desk.grants())
+    mentioned = _mentioned(found, name)
+    told = None if seen_topic is None else [seen_topic.cluster, seen_topic.topic, seen_topic.partitions]
+    hash_ = plan_hash(name, entry.revision, grants, list(mentioned), told)
+    return DropPlan(name, entry.kind, entry.revision, grants, mentioned, seen_topic, code, hash_)
+
+
+async def apply(desk: CatalogDesk, planned: DropPlan) -> Dropped:
+    """Drop it, and then its topic: a topic that could not be deleted stays without a table.
+
+    Raises EntryChangedError, ClusterError, StoreError.
+    """
+    await desk.change([EntryChange(planned.name, planned.revision, None)])
+    if planned.topic is None:
+        return Dropped(planned.name, "", planned.hash)
+    cluster = desk.cluster(planned.code)
+    if await exists(cluster, planned.topic.topic):
+        await delete_topic(cluster, planned.topic.topic)
+    return Dropped(planned.name, planned.topic.topic, planned.hash)
+
+
+async def _topic(desk: CatalogDesk, found: KnownCatalog, name: str) -> tuple[TopicSeen, str]:
+    table = found.objects[name]
+    if not isinstance(table, Table) or table.topic is None:
+        raise NoTopicToDeleteError(name, "it has none")
+    code, topic = table.topic
+    others = [one for one in found.of_topic(code, topic) if one != name]
+    if others:
+        raise NoTopicToDeleteError(name, f"it is that of {', '.join(others)} too")
+    return await seen(desk.cluster(code), topic), code
+
+
+def _mentioned(found: KnownCatalog, name: str) -> tuple[str, ...]:
+    """Views that have the last part of a name in their text: Spark alone knows what it means there."""
+    word = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b", re.IGNORECASE)
+    return tuple(
+        sorted(
+            view
+            for view, one in found.objects.items()
+            if view != name and isinstance(one, View) and word.search(one.query)
+        )
+    )

@@ -1,0 +1,47 @@
+"""What a stream of an account is given of the catalog before its script runs.
+
+Invariant
+    H1  what an account may not read or write is named and nothing else of it is given: no column, no option, no query.
+"""
+
+from __future__ import annotations
+
+from anabranch.config.catalogspec import CatalogSpec, NamedQuery
+from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
+from anabranch.streams.catalog.objects import CatalogDatabase, Function, Table, View
+from anabranch.streams.grants import Privilege
+from anabranch.streams.inline import InlinePolicy, TableAccess
+from anabranch.streams.tables import TableDeclaration
+
+
+async def catalog_for(desk: CatalogDesk, account: str, policy: InlinePolicy | None = None) -> CatalogSpec:
+    """What the streams of an account may use; raises StoreError."""
+    return spec_of(await known(desk, account), policy or InlinePolicy())
+
+
+def spec_of(found: KnownCatalog, policy: InlinePolicy) -> CatalogSpec:
+    """The part of the catalog that an account may use (H1)."""
+    may: dict[str, tuple[Privilege, ...]] = {}
+    tables: list[TableDeclaration] = []
+    views: list[NamedQuery] = []
+    functions: list[str] = []
+    hidden: set[str] = set()
+    for name, one in sorted(found.objects.items()):
+        if isinstance(one, CatalogDatabase):
+            continue
+        allowed = tuple(privilege for privilege in Privilege if found.authority.may(one.name, privilege))
+        short = one.name.short
+        if not allowed:
+            hidden.add(short)
+            continue
+        may[name] = allowed
+        if isinstance(one, Table):
+            told = one.declaration
+            tables.append(TableDeclaration(short, told.provider, told.columns, told.options))
+        elif isinstance(one, View):
+            views.append(NamedQuery(short, one.query))
+        elif isinstance(one, Function):
+            functions.append(one.statement)
+    topics = {f"{cluster}/{topic}": names for (cluster, topic), names in found.topics.items()}
+    access = TableAccess(found.authority.account, may, topics, dict(found.leads), policy)
+    return CatalogSpec(access, tuple(tables), tuple(views), tuple(functions), frozenset(hidden))

@@ -1,0 +1,76 @@
+"""The service's own `CatalogDesk`: what operations on the catalog ask, answered from the store and the routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.kafka.cluster import Cluster
+from anabranch.model.accounts import Role
+from anabranch.model.routing import ClientRole, RouteQuery
+from anabranch.routes.resolve import resolve
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.routing import Routing
+from anabranch.service.stored import Stored
+from anabranch.store.catalog import EntryChange, StoredEntry, StoredGrant
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCatalogDesk:
+    """``account`` is who asks."""
+
+    stored: Stored
+    routing: Routing
+    clusters: ClusterPool
+    account: str
+
+    async def entries(self) -> Sequence[StoredEntry]:
+        """Every entry; raises StoreError."""
+        return await self.stored.ask(self.stored.catalog.all)
+
+    async def grants(self) -> Sequence[StoredGrant]:
+        """Every grant; raises StoreError."""
+        return await self.stored.ask(self.stored.catalog.grants)
+
+    async def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The accounts of each group; raises StoreError."""
+        return await self.stored.ask(self.stored.catalog.groups)
+
+    async def admins(self) -> frozenset[str]:
+        """The accounts of the role admin that are not disabled; raises StoreError."""
+        accounts = await self.stored.ask(self.stored.accounts.all)
+        return frozenset(one.name for one in accounts if one.role is Role.ADMIN and one.disabled_at is None)
+
+    async def change(self, changes: Sequence[EntryChange]) -> None:
+        """Change entries; raises EntryChangedError, StoreError."""
+        await self.stored.ask(lambda: self.stored.catalog.change(changes))
+
+    async def grant(self, made: StoredGrant) -> bool:
+        """Keep a grant; False where it is there."""
+        return await self.stored.ask(lambda: self.stored.catalog.grant(made))
+
+    async def revoke(self, gone: StoredGrant) -> bool:
+        """Take a grant back; False where it is not there."""
+        return await self.stored.ask(lambda: self.stored.catalog.revoke(gone))
+
+    async def set_members(self, group: str, add: Sequence[str], remove: Sequence[str]) -> None:
+        """Have accounts in a group, and others not."""
+        await self.stored.ask(lambda: self.stored.catalog.set_members(group, add, remove))
+
+    def leads(self, codes: Sequence[str]) -> Mapping[str, str]:
+        """The cluster that each code of the route table leads to."""
+        newest = self.routing.newest
+        if newest is None:
+            return {}
+        found: dict[str, str] = {}
+        for code in codes:
+            try:
+                found[code] = resolve(newest.table, RouteQuery(code, ClientRole.CONSUMER, (), "", "", {}))[0].cluster
+            except RefusedError:
+                continue
+        return found
+
+    def cluster(self, code: str) -> Cluster:
+        """The cluster that a code leads to, else the context of that name; raises ConfigError."""
+        return self.clusters.cluster(self.leads((code,)).get(code, code))
