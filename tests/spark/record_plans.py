@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark.plan_scripts import SCRIPTS, SETUP
 
-_MOVING = {"exprId", "jvmId", "createTime", "resultId", "id", "cteId", "exprIds", "loopId", "outputAttrIds"}
+_MOVING = {"exprId", "jvmId", "createTime", "resultId", "id", "cteId", "exprIds", "loopId", "outputAttrIds", "nodeId"}
 _PLACES = {"locationUri", "origin", "properties"}
 
 

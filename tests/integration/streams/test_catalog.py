@@ -172,6 +172,24 @@ def test_a_topic_is_made_and_deleted_only_where_that_is_asked_for(served: Served
     until(lambda: "sales" not in topics(simulated))
 
 
+def test_a_topic_that_was_there_before_its_table_is_deleted_by_an_admin_alone(
+    served: Served, simulated: Simulated
+) -> None:
+    """Else who manages a database could delete any topic by defining a table over it."""
+    create(served, "admin", DATABASE)
+    do(served, "admin", "grant", privilege="manage", name="shop", principal="user:jo", on="database")
+    admin = AdminClient(simulated.client_config())
+    admin.create_topics([NewTopic("before", 1)])["before"].result(TIMEOUT_S)
+    made = {"create_topics": True}
+    assert create(served, "jo", ORDERS.replace("orders", "before"), **made)["topics"] == []
+    assert create(served, "jo", ORDERS.replace("orders", "after"), **made)["topics"] == ["main/after"]
+    create(served, "jo", ORDERS.replace("CREATE", "CREATE OR REPLACE").replace("orders", "after") + " COMMENT 'c'")
+    assert kind(do(served, "jo", "drop", name="shop.before", topic=True)) == "no-topic-to-delete"
+    assert do(served, "jo", "drop", name="shop.after", topic=True)["topic"] == "after"
+    assert kind(create(served, "jo", ORDERS.replace("'orders'", "'__consumer_offsets'"))) == "denied"
+    assert do(served, "admin", "drop", name="shop.before", topic=True)["topic"] == "before"
+
+
 @pytest.mark.parametrize("verb", ["create", "drop"])
 def test_of_two_who_planned_on_the_same_catalog_one_is_refused(served: Served, verb: str) -> None:
     """What was planned is not what would be done now."""

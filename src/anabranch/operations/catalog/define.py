@@ -12,7 +12,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, check_database, known
-from anabranch.operations.catalog.entries import columns_of, document_of, entry_of
+from anabranch.operations.catalog.entries import columns_of, document_of, entry_of, says_the_same
 from anabranch.operations.catalog.topics import TopicOptions, exists
 from anabranch.store.catalog import EntryChange
 from anabranch.streams.catalog.compatibility import breaks
@@ -21,6 +21,9 @@ from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, ObjectKind, Table, kind_of
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.inline import BY_ADDRESS
+
+_INTERNAL = "__"
+"""How topics begin that Kafka, or this program, keeps its own state in."""
 
 
 class ChangeKind(StrEnum):
@@ -150,7 +153,8 @@ async def apply(desk: CatalogDesk, planned: DefinePlan) -> Defined:
         if change.change is ChangeKind.KEEP:
             continue
         name = str(one.object.name)
-        entry = entry_of(one.object, desk.account, desk.account, now, found.entries.get(name))
+        before = found.entries.get(name)
+        entry = entry_of(one.object, desk.account, now, before, made_topic=change.topic in made)
         columns = columns_of(one.object.declaration.columns) if isinstance(one.object, Table) else None
         changes.append(EntryChange(name, planned.seen[name], entry, columns if change.schema else None))
     await desk.change(changes)
@@ -167,7 +171,7 @@ def _changed(found: KnownCatalog, one: Definition, new_databases: set[str]) -> O
         return ObjectChange(kind, name, ChangeKind.KEEP, False, "", ())
     if not one.or_replace or before.kind != kind:
         raise ExistsError(name, before.kind)
-    if before.document == document_of(made) and before.description == made.description:
+    if says_the_same(before, made):
         return ObjectChange(kind, name, ChangeKind.KEEP, False, "", ())
     old = found.objects[name]
     if not isinstance(made, Table) or not isinstance(old, Table):
@@ -203,6 +207,8 @@ def _check_may(found: KnownCatalog, one: Definition, new_databases: set[str]) ->
     if not isinstance(made, Table):
         return
     if made.topic is not None:
+        if made.topic[1].startswith(_INTERNAL) and not found.authority.is_admin:
+            raise DeniedError(found.authority.account, (f"define a table over topic {made.topic[1]}",))
         others = [name for name in found.of_topic(*made.topic) if name != str(made.name)]
         securables = [above for name in others for above in _securables(name)]
         if others and not found.authority.has(securables, Privilege.MANAGE):

@@ -9,6 +9,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.admin import delete_topic
 from anabranch.model.plans import plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
+from anabranch.operations.catalog.entries import MADE_TOPIC
 from anabranch.operations.catalog.topics import TopicSeen, exists, seen
 from anabranch.store.catalog import EntryChange
 from anabranch.streams.catalog.objects import ObjectKind, Table, View
@@ -101,6 +102,8 @@ async def _topic(desk: CatalogDesk, found: KnownCatalog, name: str) -> tuple[Top
     table = found.objects[name]
     if not isinstance(table, Table) or table.topic is None:
         raise NoTopicToDeleteError(name, "it has none")
+    if not found.entries[name].document.get(MADE_TOPIC) and not found.authority.is_admin:
+        raise NoTopicToDeleteError(name, "it was there before the table, so an admin alone may delete it")
     code, topic = table.topic
     others = [one for one in found.of_topic(code, topic) if one != name]
     if others:

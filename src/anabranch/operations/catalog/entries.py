@@ -19,16 +19,24 @@ from anabranch.streams.catalog.objects import (
 )
 from anabranch.streams.tables import Column, TableDeclaration
 
+MADE_TOPIC = "made_topic"
+"""Of a table's document: that its topic was made with it, and goes with it where that is asked for."""
 
-def entry_of(made: CatalogObject, owner: str, author: str, now_ms: int, before: StoredEntry | None) -> StoredEntry:
-    """An object as it is kept, over the entry that is there; an owner stays."""
+
+def entry_of(
+    made: CatalogObject, author: str, now_ms: int, before: StoredEntry | None, *, made_topic: bool = False
+) -> StoredEntry:
+    """An object as it is kept, over the entry that is there; an owner stays, and who makes one owns it."""
+    document = dict(document_of(made))
+    if made_topic or (before is not None and _has_made(before, made)):
+        document[MADE_TOPIC] = True
     return StoredEntry(
         str(made.name),
         kind_of(made).value,
         0 if before is None else before.revision,
-        owner if before is None else before.owner,
+        author if before is None else before.owner,
         made.description,
-        document_of(made),
+        document,
         now_ms if before is None else before.created,
         now_ms,
         author,
@@ -48,6 +56,18 @@ def document_of(made: CatalogObject) -> Mapping[str, Any]:
     if isinstance(made, View):
         return {"query": made.query}
     return {"statement": made.statement} if isinstance(made, Function) else {}
+
+
+def says_the_same(before: StoredEntry, made: CatalogObject) -> bool:
+    """Whether an object is as it is kept."""
+    document = {name: value for name, value in before.document.items() if name != MADE_TOPIC}
+    return (document, before.description) == (document_of(made), made.description)
+
+
+def _has_made(before: StoredEntry, made: CatalogObject) -> bool:
+    old = object_of(before)
+    is_same = isinstance(old, Table) and isinstance(made, Table) and old.topic == made.topic
+    return is_same and bool(before.document.get(MADE_TOPIC))
 
 
 def object_of(entry: StoredEntry) -> CatalogObject:
