@@ -8,13 +8,13 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.streams.catalog.names import object_name
 from anabranch.streams.catalog.objects import topic_of
-from anabranch.streams.grants import Privilege
-from anabranch.streams.needed import PlanNeeds
+from anabranch.streams.grants import DeniedError, Privilege
+from anabranch.streams.needed import PlanNeeds, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 
 BY_ADDRESS = frozenset(
@@ -68,6 +68,24 @@ def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Tab
     ]
     found += [f"read what has no name in the catalog ({kind})" for kind in needs.sources]
     return (*found, *needs.calls)
+
+
+def check_plans(
+    plans: Iterable[tuple[str, str]],
+    registered: Registered,
+    inline: Mapping[str, TableDeclaration],
+    access: TableAccess,
+) -> None:
+    """Raise DeniedError with all that some plans need and that is not allowed.
+
+    A plan is Spark's JSON and the name of the table that it is written to, empty where it is only shown; ``inline`` are
+    the script's own tables.  Raises PlanTextError, CatalogNameError too.
+    """
+    needs = PlanNeeds()
+    for plan, target in plans:
+        needs += needed(plan, target, registered)
+    if found := denied(needs, inline, access):
+        raise DeniedError(access.account, found)
 
 
 def _why_not(declaration: TableDeclaration | None, privilege: Privilege, access: TableAccess) -> str:

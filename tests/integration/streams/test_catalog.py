@@ -221,7 +221,7 @@ def test_topics_of_a_real_cluster_become_tables(tmp_path: Path) -> None:
             create(served, "admin", DATABASE)
             asked = {"topics": ["web.clicks"], "cluster": "main", "database": "shop", "samples": 100}
             assert kind(planned(served, "jo", "import", asked)) == "denied"
-            assert kind(planned(served, "admin", "import", {**asked, "topics": ["gone"]})) == "no-topic"
+            assert kind(planned(served, "admin", "import", {**asked, "topics": ["gone"]})) == "topic-not-there"
             (table,) = planned(served, "admin", "import", asked)["plan"]["tables"]
             assert (table["samples"], table["fit"]) == (100, 99)
             assert [(one["name"], one["type"]) for one in table["columns"]] == [

@@ -11,8 +11,6 @@ import pytest
 from qa.service import Served, serving, until
 from tests.integration.console import Run, console
 
-pytestmark = pytest.mark.test
-
 SQL = """CREATE DATABASE shop COMMENT 'the shop';
 CREATE TABLE shop.orders (id BIGINT COMMENT 'its number', name STRING) USING rate OPTIONS (rowsPerSecond '1');
 CREATE VIEW shop.large AS SELECT * FROM shop.orders WHERE id > 10;
@@ -39,6 +37,7 @@ def run(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     return console({}, tmp_path / "mine", monkeypatch, capsys, "catalog")
 
 
+@pytest.mark.test
 def test_what_is_shown_is_what_is_done(run: Run) -> None:
     """From a file of SQL to grants, and gone again."""
     code, out, err = run("create", "shop.sql")
@@ -67,6 +66,7 @@ def test_what_is_shown_is_what_is_done(run: Run) -> None:
     assert "shop.orders" not in json.dumps(run("list", "-o", "json")[1])
 
 
+@pytest.mark.full
 def test_what_is_refused_says_why_and_what_to_do(run: Run, tmp_path: Path) -> None:
     """With the place in the file, and the exit code of its kind."""
     assert run("create", "shop.sql", "--execute")[0] == 0

@@ -106,7 +106,7 @@ ELSEWHERE = {
             *("catalog list", "catalog show", "catalog versions", "catalog create", "catalog import", "catalog drop"),
             *("catalog set", "catalog grants", "catalog grant", "catalog revoke", "catalog groups", "catalog group"),
         ),
-        "asks the service: tests/integration/service/test_catalog.py",
+        "asks the service: tests/integration/streams/test_catalog_cli.py",
     ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.streams.grants import Privilege
-from anabranch.streams.inline import InlinePolicy, TableAccess, denied
+from anabranch.streams.grants import DeniedError, Privilege
+from anabranch.streams.inline import InlinePolicy, TableAccess, check_plans, denied
 from anabranch.streams.needed import PlanNeeds, PlanTextError, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 from tests.spark.plan_scripts import REGISTERED, SCRIPTS
@@ -106,6 +106,20 @@ def test_a_topic_of_the_catalog_is_no_way_around_its_grants(code: str) -> None:
     assert why(access(), code) == (f"read mine: topic t of cluster {code} is that of shop.t",)
     assert why(access(Privilege.WRITE), code)
     assert not why(access(Privilege.READ), code)
+
+
+def test_all_that_a_script_may_not_do_is_told_at_once() -> None:
+    """Each plan's, with the tables that are written."""
+    plans = [((PLANS / f"{name}.json").read_text(encoding="utf-8"), "shop.out") for name in ("own", "reflect")]
+    may = {SECRET: (Privilege.READ,), "spark_catalog.shop.out": (Privilege.WRITE,)}
+    with pytest.raises(DeniedError) as raised:
+        check_plans(plans, REGISTERED, {"mine": KAFKA}, TableAccess("mei", {SECRET: (Privilege.WRITE,)}))
+    assert raised.value.denied == (
+        "write shop.out",
+        "read shop.secret",
+        "call methods of Java classes (reflect, java_method)",
+    )
+    check_plans(plans[:1], REGISTERED, {"mine": KAFKA}, TableAccess("mei", may))
 
 
 def test_what_a_script_declares_itself_is_a_policy() -> None:

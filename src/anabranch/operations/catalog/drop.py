@@ -67,7 +67,7 @@ class NoTopicToDeleteError(RefusedError):
 async def plan(desk: CatalogDesk, name: str, *, topic: bool = False) -> DropPlan:
     """What dropping an object by its full name does; ``topic`` deletes its topic too.
 
-    Raises NoEntryError, DeniedError, NotEmptyError, NoTopicToDeleteError, NoTopicError, ClusterError, StoreError.
+    Raises NoEntryError, DeniedError, NotEmptyError, NoTopicToDeleteError, TopicNotThereError, ClusterError, StoreError.
     """
     found = await known(desk)
     entry = found.visible(name)

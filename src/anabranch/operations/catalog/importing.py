@@ -53,7 +53,8 @@ class NothingInferredError(RefusedError):
 async def plan(desk: CatalogDesk, code: str, topics: Sequence[str], database: str, most: int = SAMPLES) -> ImportPlan:
     """Sample topics of a cluster code and plan their tables in a database, as ``catalog.database``.
 
-    Raises NothingInferredError, NoTopicError, ExistsError, DeniedError, NoDatabaseError, ClusterError, StoreError.
+    Raises NothingInferredError, TopicNotThereError, ExistsError, DeniedError, NoDatabaseError, ClusterError,
+    StoreError.
     """
     tables: list[ImportedTable] = []
     definitions: list[Definition] = []

@@ -24,7 +24,7 @@ _COMMITTED = 1
 
 
 @dataclass(eq=False)
-class NoTopicError(RefusedError):
+class TopicNotThereError(RefusedError):
     """A cluster has no such topic."""
 
     topic: str
@@ -68,7 +68,7 @@ async def exists(cluster: Cluster, topic: str) -> bool:
 
 
 async def seen(cluster: Cluster, topic: str) -> TopicSeen:
-    """A topic as it is; raises NoTopicError, ClusterError."""
+    """A topic as it is; raises TopicNotThereError, ClusterError."""
     found = await _ends(cluster, topic)
     configs = (await topic_configs(cluster, [topic])).get(topic, {})
     value = configs[RETENTION].value if RETENTION in configs else None
@@ -79,7 +79,7 @@ async def seen(cluster: Cluster, topic: str) -> TopicSeen:
 async def samples(cluster: Cluster, topic: str, most: int) -> tuple[bytes, ...]:
     """Values of the newest records of a topic, spread over its partitions; no group reads them.
 
-    Raises NoTopicError, ClusterError.
+    Raises TopicNotThereError, ClusterError.
     """
     found = await _ends(cluster, topic)
     filled = sorted(at for at, (first, end) in found.items() if end > first)
@@ -94,7 +94,7 @@ async def samples(cluster: Cluster, topic: str, most: int) -> tuple[bytes, ...]:
 async def _ends(cluster: Cluster, topic: str) -> Mapping[TopicPartition, tuple[int, int]]:
     answer = (await cluster.metadata([topic])).topics.get(topic)
     if answer is None or answer.error == UNKNOWN_TOPIC:
-        raise NoTopicError(topic, cluster.name)
+        raise TopicNotThereError(topic, cluster.name)
     cluster.check(answer.error, "Describe", f"topic {topic}")
     return await ends(cluster, [TopicPartition(topic, number) for number in answer.partitions], stable=True)
 
