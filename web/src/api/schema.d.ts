@@ -3074,6 +3074,24 @@ export interface components {
              */
             trigger: string;
         };
+        DefinePlan: {
+            changes: components["schemas"]["ObjectChange"][];
+            hash: string;
+            topics: components["schemas"]["TopicOptions"] | null;
+        };
+        Defined: {
+            changed: string[];
+            hash: string;
+            topics: string[];
+        };
+        /**
+         * Definitions
+         * @description Statements: CREATE DATABASE, TABLE, VIEW and FUNCTION.
+         */
+        Definitions: {
+            /** Sql */
+            sql: string;
+        };
         DeletePlan: {
             forget: {
                 [key: string]: number;
@@ -3140,6 +3158,40 @@ export interface components {
              * @default true
              */
             write: boolean;
+        };
+        /**
+         * DropCatalogRequest
+         * @description What goes; ``topic`` deletes the Kafka topic of a table with all its records.
+         */
+        DropCatalogRequest: {
+            /**
+             * Kind
+             * @default object
+             * @enum {string}
+             */
+            kind: "object" | "database";
+            /** Name */
+            name: string;
+            /**
+             * Topic
+             * @default false
+             */
+            topic: boolean;
+        };
+        DropPlan: {
+            code: string;
+            grants: number;
+            hash: string;
+            kind: string;
+            mentioned: string[];
+            name: string;
+            revision: number;
+            topic: components["schemas"]["TopicSeen"] | null;
+        };
+        Dropped: {
+            hash: string;
+            name: string;
+            topic: string;
         };
         /**
          * EditStreamRequest
@@ -5293,6 +5345,14 @@ export interface components {
         SavedStream: {
             stream: string;
             version: number;
+        };
+        SchemaAnswer: {
+            at: number;
+            author: string;
+            columns: {
+                [key: string]: string;
+            }[];
+            number: number;
         };
         Security: {
             login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
