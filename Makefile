@@ -65,7 +65,7 @@ jars: $(READY) ## bring the JVM parts by Maven, and archives of their classes, b
 
 lock: $(READY) ## write requirements/ from pyproject.toml; UPGRADE=--upgrade for newer versions
 	$(COMPILE) -o requirements/base.txt
-	$(COMPILE) --extra spark --extra service --group dev -o requirements/dev.txt
+	$(COMPILE) --extra spark --extra service --extra streams --group dev -o requirements/dev.txt
 
 clean: ## forget .venv, caches and builds; the jars stay in .anabranch
 	rm -rf .venv build dist web/node_modules src/anabranch/service/static .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

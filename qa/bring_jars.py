@@ -22,9 +22,12 @@ SPARK = ("spark-kafka-4.1.3", "delta-4.4.0", "iceberg-1.12.0")
 STORES = ("s3proxy-3.1.0", "hdfs-3.4.1")
 # What runs Spark jobs in the tests.
 CLUSTERS = ("yarn-3.4.2",)
+# What streaming queries write into.
+SINKS = ("mariadb-11.4.5", "opensearch-2.18.0")
 
 if __name__ == "__main__":
-    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME, *FLINK, *SPARK, *STORES, *CLUSTERS]
+    runtimes = [*(version.runtime for version in VERSIONS.values()), RUNTIME]
+    runtimes += [*FLINK, *SPARK, *STORES, *CLUSTERS, *SINKS]
     try:
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(runtime_jars, runtimes))

@@ -1,0 +1,1 @@
+"""Sinks on their real servers."""
