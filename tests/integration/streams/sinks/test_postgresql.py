@@ -23,9 +23,9 @@ __all__ = ["sink"]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+def server() -> Iterator[Postgres]:
     """The server."""
-    with postgres(tmp_path_factory.mktemp("postgres") / "data") as made:
+    with postgres() as made:
         yield made
 
 

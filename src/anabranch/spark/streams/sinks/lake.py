@@ -1,0 +1,85 @@
+"""Rows into tables of Iceberg and Delta, by their own connectors: each knows which batches of a query it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
+
+from anabranch.errors import ConfigError
+from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
+from anabranch.spark.streams.sinks.options import SinkOptions
+from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
+from anabranch.streams.tables import TableDeclaration
+
+_ICEBERG = {"table": "CATALOG.NAMESPACE.TABLE, which is there"}
+_DELTA = {"path": "the table's directory"}
+_NEW = ("DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
+_NO_CLASS = "DATA_SOURCE_NOT_FOUND"
+
+
+@dataclass(eq=False)
+class NoLakeConnectorError(ConfigError):
+    """The jars of the connector are not in this Spark."""
+
+    sink: str
+    provider: str
+
+    _message = "{sink}: this Spark has no connector {provider}"
+    _hint = "bring its jars and its catalog's settings: --conf spark.jars=PATH,PATH"
+
+
+class LakeTable:
+    """A ``NativeSink`` on a table that is read by its name, or by its directory."""
+
+    def __init__(self, provider: str, option: str, table: TableDeclaration, _identity: QueryIdentity) -> None:
+        self.counts = SinkCounts()
+        self._provider = provider
+        self._place = SinkOptions.of(table, _DELTA if option == "path" else _ICEBERG, {}).text(option)
+        self._named = option == "table"
+        self._sink = f"{provider} table {self._place}"
+
+    def check(self, schema: StructType) -> None:
+        has = self._schema()
+        if has is None:
+            return
+        types = {field.name.lower(): field.dataType for field in has.fields}
+        problems = []
+        for field in schema.fields:
+            found = types.get(field.name.lower())
+            if found is None:
+                problems.append(f"it has no column {field.name}, but {', '.join(has.fieldNames())}")
+            elif found.simpleString() != field.dataType.simpleString():
+                shown = field.dataType.simpleString()
+                problems.append(f"column {field.name} is {found.simpleString()}, and the query writes {shown}")
+        if problems:
+            raise SinkSchemaError(self._sink, tuple(problems), "CAST the columns in the query, or ALTER TABLE it")
+
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
+        return rows.writeStream.format(self._provider).option("path", self._place).outputMode("append")
+
+    def _schema(self) -> StructType | None:
+        """What the table has, None where it will be made by the first batch."""
+        spark = SparkSession.active()
+        try:
+            if self._named:
+                return spark.table(self._place).schema
+            return spark.read.format(self._provider).load(self._place).schema
+        except AnalysisException as error:
+            condition = error.getCondition() or ""
+            if condition.startswith(_NO_CLASS):
+                raise NoLakeConnectorError(self._sink, self._provider) from error
+            if not self._named and condition.startswith(_NEW):
+                return None
+            fix = "CREATE TABLE it, and set its catalog: spark.sql.catalog.NAME"
+            raise SinkMissingError(self._sink, f"such table: {str(error).splitlines()[0][:200]}", fix) from error
+
+
+KINDS = (
+    SinkKind("iceberg", partial(LakeTable, "iceberg", "table"), _ICEBERG, exact=True),
+    SinkKind("delta", partial(LakeTable, "delta", "path"), _DELTA, exact=True),
+)

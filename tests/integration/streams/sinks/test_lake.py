@@ -1,0 +1,78 @@
+"""Iceberg and Delta with their own connectors, in a process of their own: a JVM has its jars from its start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from anabranch.errors import AnabranchError
+from anabranch.sandbox.jars import runtime_jars
+from anabranch.spark.session import session
+from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
+from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.spark.streams.sinks.port import NativeSink, QueryIdentity
+from anabranch.streams.tables import TableDeclaration
+from qa.timeouts import LONG_TIMEOUT_S
+
+pytestmark = pytest.mark.full
+
+COLUMNS = "id BIGINT, name STRING"
+
+
+def test_a_batch_that_is_asked_for_again_is_there_once(tmp_path: Path) -> None:
+    """The commit of a batch is lost, as by a crash; what differs is told before."""
+    words = [sys.executable, "-m", "tests.integration.streams.sinks.test_lake", str(tmp_path)]
+    done = subprocess.run(words, cwd=Path(__file__).parents[4], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() == ["iceberg", "3", "3", "delta", "3", "3"]
+
+
+def main(directory: str) -> None:
+    """Write into both, twice."""
+    jars = [str(jar) for one in ("delta-4.4.0", "iceberg-1.12.0") for jar in sorted(runtime_jars(one).glob("*.jar"))]
+    settings = {
+        "spark.jars": ",".join(jars),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": f"{directory}/warehouse",
+    }
+    spark = session("lake", "local[2]", settings)
+    spark.range(3).selectExpr("id", "CAST(id AS STRING) AS name").write.parquet(f"{directory}/rows")
+    _refused(_sink("iceberg", table="lake.db.t"), spark, SinkMissingError)
+    spark.sql(f"CREATE TABLE lake.db.t ({COLUMNS}) USING iceberg")
+    for provider, options in (("iceberg", {"table": "lake.db.t"}), ("delta", {"path": f"{directory}/delta"})):
+        print(provider)
+        for _ in range(2):
+            sink = _sink(provider, **options)
+            rows = spark.readStream.schema(COLUMNS).parquet(f"{directory}/rows")
+            sink.check(rows.schema)
+            writer = sink.writer(rows).option("checkpointLocation", f"{directory}/{provider}-checkpoint")
+            assert writer.trigger(availableNow=True).start().awaitTermination(int(LONG_TIMEOUT_S))
+            Path(directory, f"{provider}-checkpoint", "commits", "0").unlink()
+            written = spark.table("lake.db.t") if provider == "iceberg" else spark.read.format("delta").load(**options)
+            print(written.count())
+        _refused(_sink(provider, **options), spark, SinkSchemaError)
+
+
+def _sink(provider: str, **options: str) -> NativeSink:
+    sink = sink_kinds()[provider].open(TableDeclaration("t", provider, options=options), QueryIdentity("j", "t", 1))
+    assert isinstance(sink, NativeSink)
+    return sink
+
+
+def _refused(sink: NativeSink, spark: SparkSession, kind: type[AnabranchError]) -> None:
+    try:
+        sink.check(spark.range(1).selectExpr("id AS number").schema)
+    except kind:
+        return
+    raise AssertionError(f"no {kind.__name__}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
