@@ -19,6 +19,7 @@ SPARK_CALLS = {
     "spark/failures.py",
     "spark/link/group_sync.py",
     *(f"spark/streams/kafka_sink/{name}.py" for name in ("coordinator", "data_source")),
+    "spark/streams/kafka_tables.py",
 }
 PROCESSES = {"sandbox/proxy_server.py"}
 
