@@ -15,6 +15,7 @@ import socket
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -32,7 +33,7 @@ from anabranch.service.processes import is_alive
 from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
 from anabranch.store.errors import StoreError
-from anabranch.store.streams import StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
+from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
     AskRun,
@@ -50,6 +51,16 @@ LOOK_S = 0.5
 Starter = Callable[[StreamRunSpec, str, Mapping[str, str], Path], StartedJob]
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStream:
+    """A stream as metrics tell of it: ``fence`` counts its starts, ``live`` is what its open run has told here."""
+
+    name: str
+    state: StreamState
+    fence: int
+    live: LiveRun | None
 
 
 class Streaming:
@@ -74,7 +85,7 @@ class Streaming:
         self._children: dict[str, StartedJob] = {}
         self._live: dict[str, LiveRun] = {}
         self._asked: set[str] = set()
-        self._known: list[tuple[str, str, LiveRun | None]] = []
+        self._known: list[KnownStream] = []
         self._busy: dict[str, asyncio.Task[None]] = {}
 
     async def watch(self) -> None:
@@ -88,15 +99,16 @@ class Streaming:
 
     async def look(self) -> None:
         """Do for each stream what is to be done now; one that takes long holds up no other.  Raises StoreError."""
-        streams = await self._stored.ask(self._stored.streams.supervised)
+        kept = self._stored.streams
+        streams, every = await self._stored.ask(lambda: (kept.supervised(), kept.all()))
         for one in streams:
             task = self._busy.get(one.stream.name)
             if task is None or task.done():
                 self._busy[one.stream.name] = asyncio.create_task(self._look(one))
         known = {one.run.id for one in streams if one.run is not None}
+        runs = {one.stream.name: one.run.id for one in streams if one.run is not None}
         self._known = [
-            (one.stream.name, one.stream.state.value, None if one.run is None else self._live.get(one.run.id))
-            for one in streams
+            KnownStream(one.name, one.state, one.fence, self._live.get(runs.get(one.name, ""))) for one in every
         ]
         for gone in [run for run in self._live if run not in known]:
             self._live.pop(gone)
@@ -114,17 +126,17 @@ class Streaming:
         """What an open run has told; None where it is one of another machine, or nobody has looked yet."""
         return self._live.get(run)
 
-    def known(self) -> Sequence[tuple[str, str, LiveRun | None]]:
-        """The streams that are looked after: name, state, and what the open run has told."""
+    def known(self) -> Sequence[KnownStream]:
+        """Every stream of the store, as it was looked at last."""
         return self._known
 
     def directory(self, stream: str) -> Path:
         """Where the specifications, events and logs of a stream are."""
         return self._jobs.directory / "streams" / stream
 
-    def checkpoints(self, stream: str) -> str:
-        """Where the checkpoints of a stream are."""
-        return str((self.directory(stream) / "checkpoints").absolute())
+    def checkpoints(self, stream: StoredStream) -> str:
+        """Where the checkpoints of a stream are; one that is made again under a deleted one's name has its own."""
+        return str((self.directory(stream.name) / f"checkpoints-{stream.created}").absolute())
 
     # -- one stream ------------------------------------------------------------------------------------
 
@@ -196,7 +208,7 @@ class Streaming:
                 run=made.id,
                 fence=made.fence,
                 script=version.script,
-                checkpoints=self.checkpoints(stream.name),
+                checkpoints=self.checkpoints(stream),
                 clusters=self._clusters.contexts().contexts,
                 trigger=version.settings.trigger,
             )
@@ -248,7 +260,10 @@ class Streaming:
         self._asked.add(run.id)
         if run.host == self._host and run.pid and is_alive(run.pid, run.created):
             with suppress(ProcessLookupError):
-                os.kill(run.pid, number)
+                if number is signal.SIGKILL:
+                    os.killpg(run.pid, number)  # its JVM, too, which would go on for as long as it has not noticed
+                else:
+                    os.kill(run.pid, number)
 
     def _told(self, name: str) -> None:
         self._hub.tell("stream", {"name": name})

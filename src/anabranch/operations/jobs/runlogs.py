@@ -40,7 +40,8 @@ def make_room(directory: Path) -> None:
     for log in logs[KEPT_LOGS - 1 :]:
         if not _lives(log):
             log.unlink(missing_ok=True)
-            log.with_suffix(".json").unlink(missing_ok=True)
+            for end in (".json", ".events", ".events.1"):
+                log.with_suffix(end).unlink(missing_ok=True)
             shutil.rmtree(log.with_suffix(""), ignore_errors=True)
 
 

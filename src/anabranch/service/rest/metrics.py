@@ -14,7 +14,7 @@ from starlette.responses import Response
 from anabranch.operations.links.metrics import metrics as of_links
 from anabranch.service.answers import answered
 from anabranch.service.instance import Instance
-from anabranch.service.stream_live import LiveRun
+from anabranch.service.streaming import KnownStream
 from anabranch.service.web import AsViewer, Here
 
 router = APIRouter(tags=["metrics"])
@@ -81,8 +81,8 @@ def route_metrics(version: int, clients: Mapping[tuple[str, str], int], behind: 
     yield lagging
 
 
-def stream_metrics(streams: Iterable[tuple[str, str, LiveRun | None]]) -> Iterator[Metric]:
-    """Of streams (name, state, what the open run tells): states, and how each query goes."""
+def stream_metrics(streams: Iterable[KnownStream]) -> Iterator[Metric]:
+    """Of streams: states, starts, and how each query goes."""
     states = GaugeMetricFamily("anabranch_stream_state", "1 for the state of the stream", labels=("stream", "state"))
     counters = {
         "rows_in": GaugeMetricFamily(
@@ -101,11 +101,15 @@ def stream_metrics(streams: Iterable[tuple[str, str, LiveRun | None]]) -> Iterat
             "anabranch_stream_state_rows", "Rows in the state of a query", labels=("stream", "query")
         ),
     }
-    for name, state, live in streams:
-        states.add_metric((name, state), 1)
+    starts = CounterMetricFamily("anabranch_stream_starts", "Starts of a stream since it was made", labels=("stream",))
+    for stream in streams:
+        name, live = stream.name, stream.live
+        states.add_metric((name, stream.state.value), 1)
+        starts.add_metric((name,), stream.fence)
         for query, told in ({} if live is None else live.queries).items():
             for field, family in counters.items():
                 if isinstance(value := told.get(field), int | float):
                     family.add_metric((name, query), value)
     yield states
+    yield starts
     yield from counters.values()

@@ -1,7 +1,9 @@
-"""One driver at a time: the number of the newest start of a stream, in a file beside its checkpoints.
+"""One driver at a time: each start of a stream leaves a file named by its number beside its checkpoints.
 
-Invariant
+Invariants
     F1  a run that has seen a higher number than its own writes nothing any more.
+    F2  a number that was left is never taken back by a lower one: each run writes a file of its own before it looks, so
+        of two that take the fence at once the lower one sees the higher, also one that was held up in between.
 
 Between two looks an older driver may still write what its sinks do not refuse by themselves; a sink that keeps the
 fence with its rows, or has Kafka fence its transactions, leaves no such gap.
@@ -12,13 +14,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from anabranch.checkpoints.errors import MissingFileError
-from anabranch.errors import ProtocolError, RefusedError
+from anabranch.errors import RefusedError
 from anabranch.storage.files import StoredFiles
 
-FILE = "fence"
+DIRECTORY = "fence"
 LOOK_S = 2.0
-_MOST_BYTES = 100
 
 
 @dataclass(eq=False)
@@ -33,17 +33,6 @@ class NewerStartError(RefusedError):
     _hint = "nothing was lost: the newer start goes on; `anabranch stream show NAME` says where it is"
 
 
-@dataclass(eq=False)
-class FenceFileError(ProtocolError):
-    """The file does not hold a number."""
-
-    place: str
-    text: str
-
-    _message = "{place}/fence holds {text!r} and no number"
-    _hint = "see that no run of the stream lives, then take the file away"
-
-
 @dataclass(slots=True)
 class StreamFence:
     """The fence of one run; ``files`` is the directory of its checkpoints."""
@@ -53,14 +42,17 @@ class StreamFence:
     _next_look: float = field(default=0.0, repr=False)
 
     def take(self) -> None:
-        """Write the number, unless a higher one is there; raises NewerStartError, FenceFileError, StorageError."""
+        """Leave the number, unless a higher one is there; raises NewerStartError, StorageError."""
         self.check()
-        self.files.put(FILE, str(self.fence).encode(), via=f".{FILE}.{self.fence}")
-        self.check()
+        self.files.put(f"{DIRECTORY}/{self.fence}", b"", via=f"{DIRECTORY}/.{self.fence}")
+        self.check()  # again: another may have left its own meanwhile
+        for number in self._numbers():
+            if number < self.fence:
+                self.files.delete(f"{DIRECTORY}/{number}")
 
     def check(self) -> None:
         """Raise NewerStartError where a higher number is there (F1)."""
-        found = self._read()
+        found = max(self._numbers(), default=0)
         if found > self.fence:
             raise NewerStartError(self.files.root, self.fence, found)
 
@@ -71,11 +63,6 @@ class StreamFence:
             self._next_look = now + LOOK_S
             self.check()
 
-    def _read(self) -> int:
-        try:
-            text = self.files.read(FILE, _MOST_BYTES).decode("utf-8", "replace")
-        except MissingFileError:
-            return 0
-        if not text.isascii() or not text.isdigit():
-            raise FenceFileError(self.files.root, text)
-        return int(text)
+    def _numbers(self) -> list[int]:
+        names = [entry.name for entry in self.files.list(DIRECTORY)]
+        return [int(name) for name in names if name.isascii() and name.isdigit()]
