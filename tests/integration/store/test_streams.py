@@ -1,0 +1,139 @@
+"""Streams, versions and runs on each database: one run is open, fences rise, and of two who save one is refused."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from anabranch.store.database import Database
+from anabranch.store.streams import (
+    NoStreamError,
+    NoStreamVersionError,
+    StoredStream,
+    StoredStreamRun,
+    StoredStreams,
+    StreamChangedError,
+    StreamExistsError,
+    StreamRunsError,
+)
+from anabranch.streams.states import StreamState, StreamStateError, StreamWanted
+from anabranch.streams.versions import StreamSettings, StreamVersion, diff
+
+pytestmark = pytest.mark.test
+
+NOW = 1_000_000
+STREAM = StoredStream("counts", 1, "mei", "", NOW, 1, 0, StreamWanted.STOPPED, StreamState.DRAFT, "", NOW, 0, 0)
+FIRST = StreamVersion(1, NOW, "mei", "", "SELECT 1", StreamSettings())
+SECOND = StreamVersion(2, NOW + 1, "jo", "more", "SELECT 2", StreamSettings("5 seconds", 0))
+
+
+def run(number: int, version: int = 1) -> StoredStreamRun:
+    """A run that begins."""
+    return StoredStreamRun(f"run-{number:012x}", "counts", version, 0, "host", 0, 0, "mei", "/d", NOW + number)
+
+
+def wanted(store: StoredStreams, name: str = "counts") -> None:
+    """Have it wanted to run."""
+    store.change(name, store.get(name).revision, wanted=StreamWanted.RUNNING, asked_at=NOW)
+
+
+def test_versions_are_added_and_of_two_who_save_one_is_refused(database: Database) -> None:
+    """S17: what was saved stays as it was, and a publication names one that is there."""
+    store = StoredStreams(database)
+    with pytest.raises(NoStreamError):
+        store.get("counts")
+    store.add(STREAM, FIRST)
+    with pytest.raises(StreamExistsError):
+        store.add(STREAM, FIRST)
+    store.save("counts", 1, SECOND)
+    with pytest.raises(StreamChangedError):
+        store.save("counts", 1, replace(SECOND, script="SELECT 3"))
+    with pytest.raises(StreamChangedError):
+        store.save("counts", 2, replace(SECOND, script="SELECT 3"))
+    assert (store.version("counts", 1), store.version("counts", 2)) == (FIRST, SECOND)
+    assert [one.number for one in store.versions("counts")] == [2, 1]
+    assert (store.newest("counts"), store.newest("another")) == (2, 0)
+    with pytest.raises(NoStreamVersionError):
+        store.version("counts", 3)
+    store.change("counts", store.get("counts").revision, published=2, former=1)
+    assert (store.get("counts").published, store.get("counts").former) == (2, 1)
+    assert "+-- trigger: 5 seconds" in diff(FIRST, SECOND)
+
+
+def test_of_many_starts_at_once_one_begins(database: Database) -> None:
+    """S15: all others are refused, and the fence was raised once."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    with pytest.raises(StreamChangedError):  # nobody wants it to run
+        store.begin(run(0), NOW)
+    wanted(store)
+
+    def begin(number: int) -> StoredStreamRun | None:
+        try:
+            return store.begin(run(number), NOW)
+        except (StreamRunsError, StreamStateError):
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        begun = [one for one in pool.map(begin, range(1, 9)) if one is not None]
+    assert [one.fence for one in begun] == [1]
+    assert store.open_run("counts") == begun[0]
+    assert store.get("counts").fence == 1
+
+
+def test_each_start_has_a_higher_fence_and_its_end_is_noted_once(database: Database) -> None:
+    """S16: and what has failed since a person asked is what counts."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    for number in (1, 2, 3):
+        begun = store.begin(run(number), NOW + number)
+        assert begun.fence == number
+        store.started(begun.id, 100 + number, NOW)
+        store.tell("counts", StreamState.RUNNING, "", NOW + number)
+        ended = begun.id, StreamState.DEGRADED, "why", 4
+        assert store.close(*ended, failed=True, over=False, now_ms=NOW + 10 * number)
+        assert not store.close(*ended, failed=True, over=False, now_ms=NOW + 99)
+    assert [(one.fence, one.pid, one.exit_code, one.is_open) for one in store.runs_of("counts")] == [
+        (3, 103, 4, False),
+        (2, 102, 4, False),
+        (1, 101, 4, False),
+    ]
+    (seen,) = store.supervised()
+    assert (seen.run, seen.failures) == (None, (NOW + 10, NOW + 20, NOW + 30))
+    store.change("counts", store.get("counts").revision, asked_at=NOW + 25)
+    assert store.supervised()[0].failures == (NOW + 30,)
+
+
+def test_a_run_that_was_asked_to_end_is_stopping_and_one_that_is_over_is_wanted_no_more(database: Database) -> None:
+    """A second request to end changes nothing."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    begun = store.begin(run(1), NOW)
+    store.stopping(begun.id, "counts", NOW + 5)
+    store.stopping(begun.id, "counts", NOW + 9)
+    assert store.runs_of("counts")[0].stopping_at == NOW + 5
+    assert store.get("counts").state is StreamState.STOPPING
+    store.close(begun.id, StreamState.STOPPED, "", 0, failed=False, over=True, now_ms=NOW + 10)
+    found = store.get("counts")
+    assert (found.state, found.wanted, found.since) == (StreamState.STOPPED, StreamWanted.STOPPED, NOW + 10)
+    assert store.supervised() == []
+
+
+def test_a_stream_that_runs_is_not_forgotten(database: Database) -> None:
+    """One that does not is, with all that was noted of it, and no other."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    store.add(replace(STREAM, name="other"), FIRST)
+    wanted(store)
+    begun = store.begin(run(1), NOW)
+    with pytest.raises(StreamChangedError):
+        store.remove("counts", store.get("counts").revision)
+    store.close(begun.id, StreamState.STOPPED, "", 0, failed=False, over=True, now_ms=NOW)
+    store.remove("counts", store.get("counts").revision)
+    assert [one.name for one in store.all()] == ["other"]
+    assert (store.runs_of("counts"), store.versions("counts")) == ([], [])
+    assert store.versions("other") == [FIRST]

@@ -1,0 +1,56 @@
+"""The service as a process whose streams are stand-ins: ``python -m ... STORE DIRECTORY [PORT]``.
+
+Writes its port and an admin's token as a line of JSON once it answers, and ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+from anabranch.config.jobspec import write_spec
+from anabranch.config.streamspec import StreamRunSpec
+from anabranch.operations.jobs.runlogs import open_log
+from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.streamjob import events_of
+from anabranch.service import instance
+from anabranch.service.streaming import Streaming
+from qa.service import serving
+
+STAND_IN = "tests.integration.streams.stand_in"
+
+
+def start_stand_in(
+    spec: StreamRunSpec, _master: str, _settings: Mapping[str, str], directory: Path, module: str = STAND_IN
+) -> StartedJob:
+    """Start a stand-in as the service starts the job of a stream: detached, with its files in the directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    file, log = directory / f"{spec.run}.json", directory / f"{spec.run}.log"
+    write_spec(file, spec.to_json())
+    command = [sys.executable, "-m", module, str(file), str(events_of(directory, spec.run))]
+    with open_log(log) as out:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(out.fileno(),)
+        )
+    return StartedJob(spec.run, log, process)
+
+
+def main(store: str, directory: str, port: int = 0) -> None:
+    """Serve until standard input ends."""
+    place = Path(directory)
+    place.mkdir(parents=True, exist_ok=True)
+    with (
+        patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in)),
+        serving(store, {}, place, name=place.name, port=port) as served,
+    ):
+        print(json.dumps({"port": served.port, "token": served.tokens["admin"]}), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
