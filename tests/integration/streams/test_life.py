@@ -20,7 +20,7 @@ from anabranch.streams.events import StreamEventKind, read_event
 from anabranch.streams.states import StreamState
 from qa.postgres import Postgres, postgres
 from qa.service import until
-from tests.integration.streams.life_lab import SCRIPT, StandIns, StandInService, stand_ins
+from qa.stream_lab import SCRIPT, StandIns, StandInService, stand_ins
 
 NAME = "counts"
 
@@ -193,9 +193,9 @@ def test_a_stream_that_was_deleted_and_is_made_again_can_be_started(lab: StandIn
 
 
 @pytest.mark.full
-def test_of_two_services_on_one_store_one_starts_a_stream(lab: StandIns, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_of_two_services_on_one_store_one_starts_a_stream(lab: StandIns) -> None:
     """The one that acts does, once; killed, the other goes on with what is asked after its lease is over."""
-    with postgres(tmp_path_factory.mktemp("postgres") / "data") as server:
+    with postgres() as server:
         both = _two(lab, server)
         for service in both:
             until(lambda service=service: service.get("/api/v1/me")["holder"])  # type: ignore[misc]

@@ -22,7 +22,7 @@ from anabranch.service import instance
 from anabranch.service.streaming import Streaming
 from qa.service import serving
 
-STAND_IN = "tests.integration.streams.stand_in"
+STAND_IN = "qa.stream_stand_in"
 
 
 def start_stand_in(

@@ -104,7 +104,7 @@ class StandIns:
     def serve(self, store: str, directory: str = "one") -> StandInService:
         """Start a service; one of the same directory finds what an earlier one left."""
         place = self.root / directory
-        command = [sys.executable, "-m", "tests.integration.streams.stand_in_service", store, str(place)]
+        command = [sys.executable, "-m", "qa.stream_service", store, str(place)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -134,4 +134,3 @@ def _kill(spec: Path) -> None:
         with suppress(psutil.Error):
             if str(spec) in process.cmdline():
                 os.kill(process.pid, signal.SIGKILL)
-

@@ -1,8 +1,8 @@
-"""Stands in for the job of a stream: ``python -m tests.integration.streams.stand_in SPEC EVENTS``; no Spark.
+"""Stands in for the job of a stream: ``python -m qa.stream_stand_in SPEC EVENTS``; no Spark.
 
-It tells the same events, takes the same fence, ends on SIGTERM, and appends its fence to the file ``written`` beside its
-checkpoints for as long as it runs, as a sink's rows.  The first line of the script says more: ``-- exit CODE`` ends it
-before its queries have started, ``-- finish`` as soon as they have.
+It tells the same events, takes the same fence, ends on SIGTERM, and appends its fence to the file ``written`` beside
+its checkpoints for as long as it runs, as a sink's rows.  The first line of the script says more: ``-- run SECONDS`` is
+how often (0.1), ``-- exit CODE`` ends it before its queries have started, ``-- finish`` as soon as they have.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def main(spec_file: str, events_file: str) -> int:
 
     tell("starting")
     wanted = spec.script.splitlines()[0].removeprefix("-- ").split()
+    pace = float(wanted[1]) if len(wanted) > 1 else WRITE_S
     if wanted[0] == "exit":
         return failed(f"it ends with {wanted[1]}", int(wanted[1]))
     fence = StreamFence(open_files(spec.checkpoints), spec.fence)
@@ -60,7 +61,7 @@ def main(spec_file: str, events_file: str) -> int:
                 file.write(f"{spec.fence}\n")
             tell("progress", query="out", batch=batch, rows_in=1, rows_out=1, batch_ms=7, lag=3, rows_per_second=10.0)
             batch += 1
-            asked.wait(WRITE_S)
+            asked.wait(pace)
     except NewerStartError as error:
         return failed(error.message, error.exit_code)
     tell("ended", outcome="stopped" if asked.is_set() else "finished", exit_code=0)
