@@ -183,6 +183,10 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         case WaveVerb.SWITCH if leg.leads_back and stands.switched:
             gone = f"its {stands.switched[0].value} are on {leg.there} already, and its {part.value} on {leg.here}"
             raise refuse(gone, f"once {leg.there} answers, go on: `{command.format('reverse')}`")
+        case WaveVerb.SWITCH if leg.leads_back and asked.lost is not None and stands.lost is None:
+            shown = f"`anabranch link show {leg.link} --target {leg.there}`"
+            fix = f"once {leg.here} answers: `{command.format('reverse')}`; see what {leg.there} has of it: {shown}"
+            raise refuse(f"its applications are on {leg.here}, and nothing leads back from there without it", fix)
         case WaveVerb.SWITCH if leg.leads_back:
             fix = f"`{command.format('reverse' if stands.lost is None else 'reconcile')}`"
             raise refuse(f"its applications are on {leg.here} already", f"go back by: {fix}")

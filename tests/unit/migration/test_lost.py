@@ -228,6 +228,16 @@ def test_a_wave_that_is_half_back_says_where_each_part_is() -> None:
     assert "migrate reverse move --wave orders" in error.value.hint
 
 
+def test_a_wave_whose_new_cluster_is_gone_says_what_the_old_one_has_of_it() -> None:
+    """The way back asks the cluster that is left: a switch without its source leads the other way alone."""
+    runs = [ended(WaveVerb.START, [])]
+    runs.append(ended(WaveVerb.SWITCH, runs))
+    with pytest.raises(WaveStateError, match="nothing leads back from there without it") as error:
+        steps_for(standing(migration(WAVE), WAVE, runs), WaveVerb.SWITCH, LOST)
+    assert "`anabranch link show move-orders-back --target old`" in error.value.hint
+    assert "`anabranch migrate reverse move --wave orders`" in error.value.hint
+
+
 def test_what_does_not_fit_says_why_and_the_next_command() -> None:
     """Until the way back is made, and as the tail was kept or appended."""
     runs = [ended(WaveVerb.START, [])]
