@@ -25,7 +25,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.sequence import advance
 
 
-class BatchState(StrEnum):
+class SharedBatchState(StrEnum):
     """Where a transaction is; only an open one gives turns."""
 
     OPEN = "open"
@@ -95,7 +95,7 @@ class BatchTransaction:
     def __init__(self, name: str, batch: int, sequences: Mapping[TopicPartition, int]) -> None:
         self.name = name
         self.batch = batch
-        self.state = BatchState.OPEN
+        self.state = SharedBatchState.OPEN
         self.why = ""
         self.sequences = dict(sequences)
         self._writers: dict[int, TaskAttempt] = {}
@@ -166,8 +166,8 @@ class BatchTransaction:
 
     def spoil(self, why: str) -> None:
         """Give no further turn, and never commit; what is committed already stays so."""
-        if self.state is not BatchState.COMMITTED:
-            self.state, self.why = BatchState.SPOILED, self.why or why
+        if self.state is not SharedBatchState.COMMITTED:
+            self.state, self.why = SharedBatchState.SPOILED, self.why or why
 
     def commit(self, reports: Iterable[TaskReport]) -> int:
         """The number of records to commit, with what the query has of its tasks (T4); asked again, it says the same.
@@ -175,7 +175,7 @@ class BatchTransaction:
         Raises SpoiledError, and spoils the transaction, where a report is missing, too many or of another one.
         """
         told = list(reports)
-        if self.state is not BatchState.COMMITTED:
+        if self.state is not SharedBatchState.COMMITTED:
             self._check_open()
         problem = ""
         if self._turns:
@@ -187,21 +187,21 @@ class BatchTransaction:
         if problem:
             self.spoil(problem)
             raise SpoiledError(self.batch, problem)
-        if self.state is BatchState.OPEN:
-            self.state = BatchState.COMMITTING
+        if self.state is SharedBatchState.OPEN:
+            self.state = SharedBatchState.COMMITTING
         return self.records
 
     def committed(self) -> None:
         """The coordinator has answered that the transaction is committed."""
-        self.state = BatchState.COMMITTED
+        self.state = SharedBatchState.COMMITTED
 
     def _check_open(self) -> None:
-        if self.state is BatchState.SPOILED:
+        if self.state is SharedBatchState.SPOILED:
             raise SpoiledError(self.batch, self.why)
 
     def _check_writer(self, attempt: TaskAttempt) -> None:
         self._check_open()
-        if self.state is not BatchState.OPEN:
+        if self.state is not SharedBatchState.OPEN:
             raise TurnError(self.batch, attempt.task, f"the transaction is {self.state}")
         if self._writers.get(attempt.task) != attempt or attempt.task in self._reports:
             raise TurnError(self.batch, attempt.task, "another attempt writes, or this one has ended")

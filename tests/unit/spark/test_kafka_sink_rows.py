@@ -20,7 +20,7 @@ from anabranch.records.split import split
 from anabranch.spark.streams.kafka_sink.encoding import BATCH_BYTES
 from anabranch.spark.streams.kafka_sink.errors import SinkRowError
 from anabranch.spark.streams.kafka_sink.murmur2 import murmur2, partition_of
-from anabranch.spark.streams.kafka_sink.rows import RowEncoder, check_columns
+from anabranch.spark.streams.kafka_sink.rows import RecordEncoder, check_columns
 from anabranch.spark.streams.kafka_sink.spool import Spool
 
 pytestmark = pytest.mark.unit
@@ -74,7 +74,7 @@ def read(spool: Spool, first: int = 5) -> dict[TopicPartition, list[Any]]:
 
 def encoded(spool: Spool, batches: list[pa.RecordBatch], topic: str | None = None, codec: Codec = Codec.NONE) -> int:
     """Encode these."""
-    return RowEncoder(spool, codec, topic, lambda names: {name: LAYOUT[name] for name in names}, 0).add_all(batches)
+    return RecordEncoder(spool, codec, topic, lambda names: {name: LAYOUT[name] for name in names}, 0).add_all(batches)
 
 
 @settings(max_examples=60, deadline=None)

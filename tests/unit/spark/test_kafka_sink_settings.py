@@ -19,7 +19,7 @@ from anabranch.model.cluster import (
 )
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.records.header import Codec
-from anabranch.spark.streams.kafka_sink.errors import SinkOptionError
+from anabranch.spark.streams.kafka_sink.errors import KafkaSinkOptionError
 from anabranch.spark.streams.kafka_sink.settings import SinkSettings
 from anabranch.spark.verify.options import TUNED, options
 
@@ -88,7 +88,7 @@ def test_settings_go_to_the_coordinator_whole() -> None:
 )
 def test_an_option_that_is_wrong_is_named(given: dict[str, Any], named: str) -> None:
     """What is missing, unknown, or would lose records."""
-    with pytest.raises(SinkOptionError) as raised:
+    with pytest.raises(KafkaSinkOptionError) as raised:
         SinkSettings.of(given)
     assert raised.value.option == named and raised.value.hint
 
@@ -101,6 +101,6 @@ def test_a_secret_in_an_option_is_refused_and_not_repeated() -> None:
         "kafka.sasl.mechanism": "PLAIN",
         "kafka.sasl.jaas.config": 'Module required username="me" password="hunter2";',
     }
-    with pytest.raises(SinkOptionError) as raised:
+    with pytest.raises(KafkaSinkOptionError) as raised:
         SinkSettings.of(given)
     assert "hunter2" not in str(raised.value) + raised.value.hint and "${env:" in raised.value.hint

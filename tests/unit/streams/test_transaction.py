@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from anabranch.model.topics import TopicPartition
 from anabranch.records.sequence import MODULUS, advance
 from anabranch.streams.transaction import (
-    BatchState,
     BatchTransaction,
+    SharedBatchState,
     SpoiledError,
     TaskAttempt,
     TaskReport,
@@ -107,7 +107,7 @@ class SharedTransaction(RuleBasedStateMachine):
 
     @invariant()
     def a_lost_writer_spoils(self) -> None:
-        assert (self.transaction.state is BatchState.SPOILED) == self.lost_writer, "T3"
+        assert (self.transaction.state is SharedBatchState.SPOILED) == self.lost_writer, "T3"
 
     def teardown(self) -> None:
         told = list(self.reports.values())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
+from anabranch.config.jobspec import entry_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.routing import ClientRole
 from anabranch.spark.streams.clusters import ClusterCodes, LedTable
+from anabranch.spark.streams.kafka_sink import FORMAT, register
 from anabranch.spark.streams.kafka_tables import PROVIDER, WRITING, check_topics, encoded, kafka_settings, topics_of
-from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
+from anabranch.spark.streams.sinks.port import SinkCounts, SinkKind
 from anabranch.streams.connectors import option
 from anabranch.streams.tables import TableDeclaration
 
@@ -18,11 +22,10 @@ from anabranch.streams.tables import TableDeclaration
 class KafkaTableSink:
     """Rows of a table as records of its topic."""
 
-    def __init__(self, clusters: ClusterCodes, table: TableDeclaration, identity: QueryIdentity) -> None:
+    def __init__(self, clusters: ClusterCodes, table: TableDeclaration) -> None:
         self.counts = SinkCounts()
         self._clusters = clusters
         self._table = table
-        self._identity = identity
 
     def check(self, _schema: StructType) -> None:
         if len(topics_of(self._table)) != 1:
@@ -31,28 +34,29 @@ class KafkaTableSink:
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         led = self._lead()
-        settings = {**led.options(ClientRole.PRODUCER), **kafka_settings(self._table), "topic": led.topics[0]}
-        return kafka_writer(encoded(rows, self._table), settings, self._identity)
+        context = json.dumps(entry_of(led.context))
+        settings = {**kafka_settings(self._table), "context": context, "topic": led.topics[0]}
+        return kafka_writer(encoded(rows, self._table), settings)
 
     def _lead(self) -> LedTable:
         return self._clusters.lead(option(self._table, "cluster"), topics_of(self._table), ClientRole.PRODUCER)
 
 
-def kafka_writer(records: DataFrame, settings: dict[str, str], _identity: QueryIdentity) -> DataStreamWriter:
-    """The writer of records (``key``, ``value``, ``headers``) to the topic that the settings name."""
-    has_headers = "headers" in records.columns
-    return (
-        records.writeStream.format("kafka")
-        .options(**settings, includeHeaders=str(has_headers).lower())
-        .outputMode("append")
-    )
+def kafka_writer(records: DataFrame, settings: dict[str, str]) -> DataStreamWriter:
+    """The writer of records (``key``, ``value``, ``headers``) to the topic that the settings name: each once.
+
+    Its transactional id is the query's, which the checkpoint keeps: a start fences the ones before it.
+    """
+    register(records.sparkSession)
+    return records.writeStream.format(FORMAT).options(**settings).outputMode("append")
 
 
 def kafka_kind(clusters: ClusterCodes) -> SinkKind:
     """The sink of tables whose cluster codes are led so."""
     return SinkKind(
         PROVIDER,
-        lambda table, identity: KafkaTableSink(clusters, table, identity),
+        lambda table, _: KafkaTableSink(clusters, table),
         dict(WRITING.required),
         dict(WRITING.optional),
+        exact=True,
     )

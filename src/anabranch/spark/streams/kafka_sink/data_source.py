@@ -30,7 +30,7 @@ class KafkaSink(DataSource):  # type: ignore[misc]  # pyspark is not followed
         return FORMAT
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> KafkaSinkWriter:  # noqa: ARG002 - Spark's interface
-        """The writer; raises SinkOptionError, SinkColumnError, NotRegisteredError."""
+        """The writer; raises KafkaSinkOptionError, SinkColumnError, NotRegisteredError."""
         settings = SinkSettings.of(self.options)
         check_columns(schema, settings.topic)
         if self.coordinator is None:

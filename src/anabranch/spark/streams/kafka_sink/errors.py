@@ -9,7 +9,7 @@ from anabranch.errors import AnabranchError, ConfigError, ProtocolError, Refused
 
 
 @dataclass(eq=False)
-class SinkOptionError(ConfigError):
+class KafkaSinkOptionError(ConfigError):
     """An option of the sink that is missing, unknown, or holds what it may not."""
 
     option: str

@@ -28,7 +28,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.compression import compress
 from anabranch.records.header import Codec
 from anabranch.spark.streams.kafka_sink.encoding import OVERHEAD, cuts, encode, headers_of, sizes_of
-from anabranch.spark.streams.kafka_sink.errors import SinkColumnError, SinkOptionError, SinkRowError
+from anabranch.spark.streams.kafka_sink.errors import KafkaSinkOptionError, SinkColumnError, SinkRowError
 from anabranch.spark.streams.kafka_sink.murmur2 import partitions_of
 from anabranch.spark.streams.kafka_sink.spool import PackedBatch, Spool
 
@@ -51,7 +51,7 @@ Layout = Callable[[Sequence[str]], dict[str, int]]
 
 
 def check_columns(schema: StructType, topic: str | None) -> None:
-    """Raise SinkColumnError, or SinkOptionError where nothing names the topic."""
+    """Raise SinkColumnError, or KafkaSinkOptionError where nothing names the topic."""
     for field in schema.fields:
         kinds = _TYPES.get(field.name)
         if kinds is None:
@@ -70,14 +70,14 @@ def check_columns(schema: StructType, topic: str | None) -> None:
     if "value" not in names:
         raise SinkColumnError("value", "missing")
     if "topic" not in names and topic is None:
-        raise SinkOptionError("topic", "missing", "name the topic, or give the rows a column `topic`")
+        raise KafkaSinkOptionError("topic", "missing", "name the topic, or give the rows a column `topic`")
 
 
 def _type_of(field: StructField) -> str:
     return str(field.dataType.simpleString())
 
 
-class RowEncoder:
+class RecordEncoder:
     """Puts rows into a spool.
 
     ``layout`` tells how many partitions topics have, ``first`` where rows without a key begin.

@@ -25,7 +25,7 @@ from anabranch.model.cluster import (
     parse_protocol,
 )
 from anabranch.model.secrets import SecretKind, SecretRef
-from anabranch.spark.streams.kafka_sink.errors import SinkOptionError
+from anabranch.spark.streams.kafka_sink.errors import KafkaSinkOptionError
 
 NAMED = frozenset(
     {
@@ -52,22 +52,24 @@ _BY_REFERENCE = "write ${env:NAME} or ${dir:DIRECTORY:FILE} there, which each pr
 
 
 def context_of_options(options: Mapping[str, str], name: str = "sink") -> ClusterContext:
-    """The context that these options lead to; raises SinkOptionError."""
+    """The context that these options lead to; raises KafkaSinkOptionError."""
     servers = options.get("kafka.bootstrap.servers", "")
     if not servers:
-        raise SinkOptionError("kafka.bootstrap.servers", "missing", "name at least one host:port, or give `context`")
+        raise KafkaSinkOptionError(
+            "kafka.bootstrap.servers", "missing", "name at least one host:port, or give `context`"
+        )
     for option in ("kafka.ssl.truststore.type", "kafka.ssl.keystore.type"):
         if options.get(option, "PEM").upper() != "PEM":
-            raise SinkOptionError(option, f"{options[option]} is not read", "give PEM files")
+            raise KafkaSinkOptionError(option, f"{options[option]} is not read", "give PEM files")
     try:
         protocol = parse_protocol(options.get("kafka.security.protocol", "PLAINTEXT").upper())
         addresses = tuple(one.strip() for one in servers.split(",") if one.strip())
         security = Security(protocol, _tls(options, protocol), _login(options, protocol))
         return ClusterContext(name, addresses, security)
-    except SinkOptionError:
+    except KafkaSinkOptionError:
         raise
     except AnabranchError as error:
-        raise SinkOptionError("kafka.*", error.message, error.hint) from error
+        raise KafkaSinkOptionError("kafka.*", error.message, error.hint) from error
 
 
 def _tls(options: Mapping[str, str], protocol: SecurityProtocol) -> Tls | None:
@@ -88,7 +90,7 @@ def _path(options: Mapping[str, str], option: str) -> str | None:
         return None
     found = _REFERENCE.fullmatch(text)
     if found is None or found["dir"] is None:
-        raise SinkOptionError(option, "it is no file", "write ${dir:DIRECTORY:FILE} there")
+        raise KafkaSinkOptionError(option, "it is no file", "write ${dir:DIRECTORY:FILE} there")
     return os.path.join(found["dir"], found["file"])
 
 
@@ -101,20 +103,22 @@ def _login(options: Mapping[str, str], protocol: SecurityProtocol) -> Login | No
     wanted = ("clientId", "clientSecret") if mechanism is SaslMechanism.OAUTHBEARER else ("username", "password")
     for name in wanted:
         if not fields.get(name):
-            raise SinkOptionError(option, f"it has no {name}", f'write {name}="..." after the login module')
+            raise KafkaSinkOptionError(option, f"it has no {name}", f'write {name}="..." after the login module')
     secret = _secret(option, fields[wanted[1]])
     if mechanism is not SaslMechanism.OAUTHBEARER:
         return PasswordLogin(mechanism, fields["username"], secret)
     url = options.get("kafka.sasl.oauthbearer.token.endpoint.url", "")
     if not url:
-        raise SinkOptionError("kafka.sasl.oauthbearer.token.endpoint.url", "missing", "name the token server's address")
+        raise KafkaSinkOptionError(
+            "kafka.sasl.oauthbearer.token.endpoint.url", "missing", "name the token server's address"
+        )
     return ClientCredentialsLogin(url, fields["clientId"], secret, fields.get("scope"))
 
 
 def _secret(option: str, text: str) -> SecretRef:
     found = _REFERENCE.fullmatch(text)
     if found is None:
-        raise SinkOptionError(option, "a secret stands in it", _BY_REFERENCE)
+        raise KafkaSinkOptionError(option, "a secret stands in it", _BY_REFERENCE)
     if found["name"] is not None:
         return SecretRef(SecretKind.ENV, found["name"])
     return SecretRef(SecretKind.FILE, os.path.join(found["dir"], found["file"]))

@@ -30,8 +30,8 @@ from anabranch.model.topics import TopicPartition
 from anabranch.spark.streams.kafka_sink.errors import LaterBatchError, SinkRowError, StaleRunError
 from anabranch.spark.streams.kafka_sink.settings import SinkSettings
 from anabranch.streams.transaction import (
-    BatchState,
     BatchTransaction,
+    SharedBatchState,
     SpoiledError,
     TaskAttempt,
     TaskReport,
@@ -94,10 +94,10 @@ class SinkSession:
         """
         current = self._transaction
         if current is not None and current.batch == batch:
-            if current.state is BatchState.SPOILED:
+            if current.state is SharedBatchState.SPOILED:
                 raise SpoiledError(batch, current.why)
             return current
-        if current is not None and current.state is not BatchState.COMMITTED:
+        if current is not None and current.state is not SharedBatchState.COMMITTED:
             if batch < current.batch:
                 raise StaleRunError(self.query, f"batch {batch}")
             self._spoil(current, "the next batch has begun")
@@ -165,7 +165,7 @@ class SinkSession:
     async def lose(self, transaction: BatchTransaction, attempt: TaskAttempt) -> None:
         """The attempt is heard no more."""
         transaction.lose(attempt)
-        if transaction.state is BatchState.SPOILED:
+        if transaction.state is SharedBatchState.SPOILED:
             await self.spoil(transaction, transaction.why)
         await self.changed()
 
@@ -186,7 +186,7 @@ class SinkSession:
             except SpoiledError as error:
                 await self.spoil(transaction, error.why)
                 raise
-            if transaction.state is not BatchState.COMMITTED:
+            if transaction.state is not SharedBatchState.COMMITTED:
                 try:
                     await self._commit(transaction)
                 except AnabranchError as error:
@@ -218,7 +218,7 @@ class SinkSession:
         if (
             transaction is not None
             and transaction.batch == batch
-            and transaction.state in (BatchState.OPEN, BatchState.SPOILED)
+            and transaction.state in (SharedBatchState.OPEN, SharedBatchState.SPOILED)
         ):
             await self.spoil(transaction, "the query has given the batch up")
             await self.aborted()

@@ -11,7 +11,7 @@ from anabranch.config.jobspec import context_of, entry_of
 from anabranch.errors import AnabranchError
 from anabranch.model.cluster import ClusterContext
 from anabranch.records.header import Codec
-from anabranch.spark.streams.kafka_sink.errors import SinkOptionError
+from anabranch.spark.streams.kafka_sink.errors import KafkaSinkOptionError
 from anabranch.spark.streams.kafka_sink.security_options import NAMED, context_of_options
 
 FORMAT = "anabranch-kafka"
@@ -41,15 +41,17 @@ class SinkSettings:
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> SinkSettings:
-        """Read the options of ``writeStream``; raises SinkOptionError."""
+        """Read the options of ``writeStream``; raises KafkaSinkOptionError."""
         found = {name.lower(): value for name, value in options.items()}
         known = _OWN | _PRODUCERS | NAMED
         for name in found:
             if name not in known | _SPARKS:
-                raise SinkOptionError(name, "unknown", f"it knows {', '.join(sorted(known))}")
+                raise KafkaSinkOptionError(name, "unknown", f"it knows {', '.join(sorted(known))}")
         for name, wanted in (("kafka.acks", ("all", "-1")), ("kafka.enable.idempotence", ("true",))):
             if found.get(name, wanted[0]) not in wanted:
-                raise SinkOptionError(name, f"{found[name]!r} loses records", f"leave it out: it is always {wanted[0]}")
+                raise KafkaSinkOptionError(
+                    name, f"{found[name]!r} loses records", f"leave it out: it is always {wanted[0]}"
+                )
         timeout = found.get("kafka.transaction.timeout.ms")
         first = found.get("first.batch")
         return cls(
@@ -88,15 +90,15 @@ def _context(options: Mapping[str, str]) -> ClusterContext:
     if text is None:
         return context_of_options(options)
     if "kafka.bootstrap.servers" in options:
-        raise SinkOptionError("context", "kafka.bootstrap.servers is given too", "give one of them")
+        raise KafkaSinkOptionError("context", "kafka.bootstrap.servers is given too", "give one of them")
     try:
         return context_of(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SinkOptionError(
+        raise KafkaSinkOptionError(
             "context", f"it is no JSON of a context: {error}", "give name, bootstrap, security"
         ) from error
     except AnabranchError as error:
-        raise SinkOptionError("context", error.message, error.hint) from error
+        raise KafkaSinkOptionError("context", error.message, error.hint) from error
 
 
 def _codec(name: str) -> Codec:
@@ -104,7 +106,7 @@ def _codec(name: str) -> Codec:
         return Codec[name.upper()]
     except KeyError:
         names = ", ".join(codec.name.lower() for codec in Codec)
-        raise SinkOptionError("kafka.compression.type", f"{name!r} is none", f"one of {names}") from None
+        raise KafkaSinkOptionError("kafka.compression.type", f"{name!r} is none", f"one of {names}") from None
 
 
 def _number(option: str, text: str, least: int) -> int:
@@ -113,5 +115,5 @@ def _number(option: str, text: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise SinkOptionError(option, f"{text!r} is no whole number from {least} on", "write it in digits")
+        raise KafkaSinkOptionError(option, f"{text!r} is no whole number from {least} on", "write it in digits")
     return number

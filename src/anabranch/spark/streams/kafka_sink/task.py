@@ -23,7 +23,7 @@ from anabranch.kafka.transactional_write import PartitionWriter
 from anabranch.model.topics import TopicPartition
 from anabranch.spark.streams.kafka_sink.errors import NoQueryError
 from anabranch.spark.streams.kafka_sink.messages import Address, CoordinatorClient
-from anabranch.spark.streams.kafka_sink.rows import RowEncoder
+from anabranch.spark.streams.kafka_sink.rows import RecordEncoder
 from anabranch.spark.streams.kafka_sink.settings import SinkSettings
 from anabranch.spark.streams.kafka_sink.spool import Spool
 from anabranch.streams.transaction import TaskReport
@@ -96,7 +96,7 @@ class _Process:
             def layout(topics: Iterable[str]) -> dict[str, int]:
                 return dict(self._do(caller.ask(do="layout", topics=list(topics)))["partitions"])
 
-            encoder = RowEncoder(spool, settings.codec, settings.topic, layout, task.task + task.batch)
+            encoder = RecordEncoder(spool, settings.codec, settings.topic, layout, task.task + task.batch)
             encoder.add_all(batches)
             report = self._do(_write(caller, self._cluster(settings), spool))
             return task, report
