@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants import checkpoints, copying, formats, groups, offsets, routes, surface, verify
+from tests.mutants import checkpoints, copying, formats, groups, offsets, routes, stores, surface, verify
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -12,6 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *groups.MUTANTS,
     *checkpoints.MUTANTS,
     *routes.MUTANTS,
+    *stores.MUTANTS,
     *verify.MUTANTS,
     *surface.MUTANTS,
 )

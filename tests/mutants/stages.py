@@ -16,6 +16,8 @@ WHOLE: Mapping[str, tuple[str, ...]] = {
 """The stages as they are run without a break; the first has all that is near to any package."""
 _LIVED = ("protocol", "copier", "state")
 """The packages that a simulated life is made of."""
+_STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
+"""The store on a file, which needs no process; its tests are beside those of PostgreSQL."""
 _FAILED, _INTERRUPTED = 1, 2
 """pytest's exit codes for tests that failed, and for files that could not even be read."""
 
@@ -28,6 +30,8 @@ def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
     """The stages for a break in a package, the likeliest to fail first."""
     near = f"tests/unit/{package}"
     unit, simulation = ("unit", (*WHOLE["unit"], f"--ignore={near}")), ("simulation", WHOLE["simulation"])
+    if package == "store":
+        return [("store", _STORE), unit]
     then = [simulation, unit] if package in _LIVED else [unit, simulation]
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
 
