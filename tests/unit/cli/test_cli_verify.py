@@ -213,6 +213,9 @@ class Starting:
             raise NeverVerifiedError("old-new")
         return self.told.pop(0) if len(self.told) > 1 else self.told[0]
 
+    async def nothing_killed(self, *_: object) -> None:
+        """No earlier comparison was killed here."""
+
     async def plan(self, *_: object) -> VerifyPlan:
         return VerifyPlan("old-new", "verify-1", (), VerifyOptions(), "cafe")
 
@@ -243,6 +246,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_clusters: list[str
             "links.show.show": engine.link,
             "verify.started.show": engine.show,
             "verify.started.conclude": engine.conclude,
+            "verify.ending.conclude_killed": engine.nothing_killed,
             "verify.start.plan": engine.plan,
             "verify.resume.plan": engine.plan,
             "verify.start.apply": engine.apply,

@@ -13,6 +13,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
+from anabranch.operations.jobs import runlogs
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify import ending
 from anabranch.operations.verify import show as showing
@@ -101,6 +102,27 @@ def test_one_comparison_of_a_link_runs_at_a_time(both: Lab) -> None:
     assert not verify.show(both.target, LINK).running
     assert not verify.stop(both.target, LINK).asked
     assert plan(both).pins
+
+
+def test_a_comparison_that_was_killed_on_this_machine_is_over_at_once(both: Lab, tmp_path: Path) -> None:
+    """By the file that its process held; of one that holds it, or was started elsewhere, only silence tells."""
+    run = VerifyRun(LINK, "verify-1", RunState.RUNNING, 1, now_ms(), 10, 1, 20, 200, 0, OPTIONS, {})
+    file(both, run)
+
+    def look() -> VerifyStatus | None:
+        return both.on(both.target, lambda cluster: ending.conclude_killed(cluster, LINK, tmp_path))
+
+    assert look() is None
+    with runlogs.open_log(runlogs.lock_of(tmp_path, run.run)):
+        assert look() is None
+    file(both, replace(run, run="verify-2"))
+    assert look() is None
+    with pytest.raises(VerifyRunningError):
+        plan(both)
+    file(both, run)
+    found = look()
+    assert found is not None and (found.run.state, found.run.why) == (RunState.FAILED, ending.KILLED)
+    assert plan(both).pins and look() is None
 
 
 def test_a_comparison_is_started_as_it_was_planned(both: Lab) -> None:

@@ -113,10 +113,11 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> VerifyStatus | Non
     """
     from anabranch.operations.jobs.readerjob import ReaderJob
     from anabranch.operations.links import show as links
-    from anabranch.operations.verify import resume, start
+    from anabranch.operations.verify import ending, resume, start
 
     link, target_context = flags.link, target(ctx, flags.target_name)
     async with on_context(target_context) as target_cluster:
+        await ending.conclude_killed(target_cluster, link, flags.output_dir)
         source = contexts(ctx).get((await links.show(target_cluster, link)).spec.source.context)
         async with on_context(source) as source_cluster:
             if flags.options is None:

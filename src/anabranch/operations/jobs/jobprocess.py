@@ -20,15 +20,22 @@ from anabranch.config.jobsettings import SAFE_PATH, TIED
 
 
 def start(
-    module: str, arguments: Sequence[str], *, out: IO[Any] | int | None, err: IO[Any] | None, tied: bool
+    module: str,
+    arguments: Sequence[str],
+    *,
+    out: IO[Any] | int | None,
+    err: IO[Any] | None,
+    tied: bool,
+    held: IO[Any] | None = None,
 ) -> subprocess.Popen[Any]:
     """Start a job's module with this Python; a job that is tied takes ``TIED``.
 
     ``out`` and ``err`` are as ``Popen`` has them, None is inherited; with ``subprocess.PIPE`` the output is text.
+    ``held`` is as for ``spawn``.
     """
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     command = [sys.executable, "-m", module, *arguments]
-    return spawn(command, python, None, out=out, err=err, tied=tied)
+    return spawn(command, python, None, out=out, err=err, tied=tied, held=held)
 
 
 def spawn(

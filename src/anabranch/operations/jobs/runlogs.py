@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,6 +52,16 @@ def open_log(log: Path) -> BinaryIO:
     with suppress(OSError):  # a file system without locks
         fcntl.flock(file, fcntl.LOCK_SH)
     return file
+
+
+def lock_of(directory: Path, run: str) -> Path:
+    """The file that a run's process holds on this machine while it lives, where its log may be read by others."""
+    return directory / f"{run}.{socket.gethostname()}.lock"
+
+
+def was_released(lock: Path) -> bool:
+    """Whether a run has held this file and lives no more; not where that cannot be determined."""
+    return lock.exists() and _is_held(lock) is False
 
 
 def held_logs(directory: Path) -> Sequence[Path]:

@@ -20,7 +20,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.jobs import jobprocess
 from anabranch.operations.jobs.readerjob import ReaderJob
-from anabranch.operations.jobs.runlogs import NoLogDirectoryError
+from anabranch.operations.jobs.runlogs import NoLogDirectoryError, lock_of, open_log
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.verify.pinning import pins_of, unmapped
 from anabranch.operations.verify.show import status_of
@@ -117,8 +117,9 @@ def launch(spec: VerifySpec, job: ReaderJob, arguments: Sequence[str]) -> Starte
     write_spec(path, spec.to_json())
     outputs = ["--report", str(directory / f"{spec.run}.report.json"), "--page", str(directory / f"{spec.run}.html")]
     log = directory / f"{spec.run}.log"
-    with log.open("ab") as out:
-        process = jobprocess.start(JOB, [str(path), *outputs, *arguments], out=out, err=out, tied=not job.detached)
+    command, tied = [str(path), *outputs, *arguments], not job.detached
+    with log.open("ab") as out, open_log(lock_of(directory, spec.run)) as held:
+        process = jobprocess.start(JOB, command, out=out, err=out, tied=tied, held=held)
     return StartedComparison(spec.link, directory, StartedJob(spec.run, log, process))
 
 
