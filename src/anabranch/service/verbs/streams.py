@@ -1,4 +1,8 @@
-"""Changes of streams: their versions, and whether they run."""
+"""Changes of streams: their versions, and whether they run.
+
+A script runs as the service's own user, and SQL can call Java and read files: who saves one may do what that user may.
+So an admin saves scripts, until what a script uses is judged by the catalog's grants; operators run what was saved.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +160,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "streams.create",
         "Save a new stream: a SQL job",
-        Role.OPERATOR,
+        Role.ADMIN,
         CreateStreamRequest,
         SaveStreamPlan,
         SavedStream,
@@ -170,7 +174,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "streams.edit",
         "Save another version of a stream",
-        Role.OPERATOR,
+        Role.ADMIN,
         EditStreamRequest,
         SaveStreamPlan,
         SavedStream,
