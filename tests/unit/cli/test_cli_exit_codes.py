@@ -94,6 +94,10 @@ ELSEWHERE = {
         "asks the service: tests/integration/service/test_migrations.py",
     ),
     **dict.fromkeys(
+        ("stream validate", "stream preview", "stream run"),
+        "its job asks: tests/integration/streams/test_stream_jobs.py",
+    ),
+    **dict.fromkeys(
         (
             *("stream create", "stream edit", "stream publish", "stream rollback", "stream delete", "stream start"),
             *("stream stop", "stream restart", "stream list", "stream show", "stream versions", "stream diff"),

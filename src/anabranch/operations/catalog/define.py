@@ -14,9 +14,9 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, check_database, known
 from anabranch.operations.catalog.entries import columns_of, document_of, entry_of, says_the_same
 from anabranch.operations.catalog.topics import TopicOptions, exists
-from anabranch.store.catalog import EntryChange
 from anabranch.streams.catalog.compatibility import breaks
 from anabranch.streams.catalog.ddl import Definition
+from anabranch.streams.catalog.kept import EntryChange
 from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, ObjectKind, Table, kind_of
 from anabranch.streams.grants import DeniedError, Privilege

@@ -9,7 +9,7 @@ from typing import Protocol
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.operations.catalog.entries import object_of
-from anabranch.store.catalog import EntryChange, NoEntryError, StoredEntry, StoredGrant
+from anabranch.streams.catalog.kept import EntryChange, NoEntryError, StoredEntry, StoredGrant
 from anabranch.streams.catalog.names import CATALOG, DATABASE, ObjectName
 from anabranch.streams.catalog.objects import CatalogObject, ObjectKind, Table
 from anabranch.streams.grants import Authority, DeniedError, Grant, Privilege

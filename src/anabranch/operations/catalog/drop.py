@@ -11,7 +11,7 @@ from anabranch.model.plans import plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
 from anabranch.operations.catalog.entries import MADE_TOPIC
 from anabranch.operations.catalog.topics import TopicSeen, exists, seen
-from anabranch.store.catalog import EntryChange
+from anabranch.streams.catalog.kept import EntryChange
 from anabranch.streams.catalog.objects import ObjectKind, Table, View
 from anabranch.streams.grants import Privilege
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.store.catalog import StoredEntry, StoredSchema
+from anabranch.streams.catalog.kept import StoredEntry, StoredSchema
 from anabranch.streams.catalog.names import object_name
 from anabranch.streams.catalog.objects import (
     CatalogDatabase,

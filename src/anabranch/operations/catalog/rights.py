@@ -9,7 +9,7 @@ from anabranch.errors import ConfigError, RefusedError
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
-from anabranch.store.catalog import EntryChange, NoEntryError, StoredGrant
+from anabranch.streams.catalog.kept import EntryChange, NoEntryError, StoredGrant
 from anabranch.streams.catalog.names import CATALOG, DATABASE, catalog_name, database_name, object_name
 from anabranch.streams.grants import DeniedError, Grant, Privilege, check_principal
 

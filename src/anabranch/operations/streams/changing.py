@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from anabranch.errors import RefusedError
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.store.streams import StoredStreams, StreamRunsError
+from anabranch.streams.kept import StreamRunsError
 from anabranch.streams.states import StreamState, StreamWanted
+
+if TYPE_CHECKING:  # a program without the service has no database
+    from anabranch.store.streams import StoredStreams
 
 
 class StreamVerb(StrEnum):

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.store.streams import NoStreamError, StoredStream, StoredStreams, StreamExistsError
+from anabranch.streams.kept import NoStreamError, StoredStream, StreamExistsError
 from anabranch.streams.script import split
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion, diff
+
+if TYPE_CHECKING:  # a program without the service has no database
+    from anabranch.store.streams import StoredStreams
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Streams, versions and runs as a store keeps them, and why it refuses; values, known without a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anabranch.errors import RefusedError
+from anabranch.streams.states import StreamState, StreamWanted
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStream:
+    """A stream as it is kept; ``revision`` counts what persons have changed of it.
+
+    ``since`` is when it came into its state, ``asked_at`` when a person last started it (ms), 0 for never.
+    """
+
+    name: str
+    revision: int
+    owner: str
+    description: str
+    created: int
+    published: int
+    former: int
+    wanted: StreamWanted
+    state: StreamState
+    why: str
+    since: int
+    asked_at: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStreamRun:
+    """A start of a stream.  ``pid`` is 0 until its process is known; ``created`` is when the system says it began."""
+
+    id: str
+    stream: str
+    version: int
+    fence: int
+    host: str
+    pid: int
+    created: int
+    account: str
+    directory: str
+    began_at: int
+    stopping_at: int | None = None
+    ended_at: int | None = None
+    exit_code: int | None = None
+    failed: bool = False
+    why: str = ""
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisedStream:
+    """A stream with its open run, and when runs have failed since a person started it."""
+
+    stream: StoredStream
+    run: StoredStreamRun | None
+    failures: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class StreamExistsError(RefusedError):
+    """There is a stream of that name."""
+
+    name: str
+
+    _message = "there is a stream {name!r} already"
+    _hint = "save another version of it: `anabranch stream edit {name} FILE`; or give the new one another name"
+
+
+@dataclass(eq=False)
+class NoStreamError(RefusedError):
+    """There is no stream of that name."""
+
+    name: str
+
+    _message = "there is no stream {name!r}"
+    _hint = "list them: `anabranch stream list`"
+
+
+@dataclass(eq=False)
+class NoStreamVersionError(RefusedError):
+    """A stream has no version of that number."""
+
+    name: str
+    number: int
+
+    _message = "stream {name!r} has no version {number}"
+    _hint = "list them: `anabranch stream versions {name}`"
+
+
+@dataclass(eq=False)
+class StreamChangedError(RefusedError):
+    """Somebody has changed a stream since."""
+
+    name: str
+
+    _message = "somebody has changed stream {name!r} since it was read"
+    _hint = "look at it again: `anabranch stream show {name}`"
+
+
+@dataclass(eq=False)
+class StreamRunsError(RefusedError):
+    """A stream has a run that has not ended."""
+
+    name: str
+    run: str
+
+    _message = "stream {name!r} runs already: {run}"
+    _hint = "end it first: `anabranch stream stop {name}`; or `anabranch stream restart {name}`"
