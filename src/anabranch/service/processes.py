@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ class Processes:
         """Note a job that was started; raises StoreError."""
         pid = started.pid
         self._children[pid] = started
-        created, log_path = _created_ms(pid) or now_ms(), str(started.log)
+        created, log_path = began_ms(pid) or now_ms(), str(started.log)
         made = Run(kind, target, link, self._host, pid, created, log_path, account, now_ms())
         kept = await self._stored.ask(lambda: self._stored.runs.began(made))
         self._hub.tell("process", {"target": target, "link": link, "pid": pid})
@@ -126,21 +126,27 @@ class Processes:
 
 def is_alive(pid: int, created_ms: int) -> bool:
     """Whether a process of this id lives that began then; a zombie has ended."""
-    found = _created_ms(pid)
+    found = began_ms(pid)
     return found is not None and abs(found - created_ms) <= _SAME_MS
+
+
+def started_with(specs: Collection[str]) -> Mapping[tuple[int, int], str]:
+    """The processes that were started with one of these specifications: which, by their id and when they began (ms)."""
+    wanted = set(specs)
+    found: dict[tuple[int, int], str] = {}
+    for process in psutil.process_iter() if wanted else ():
+        with suppress(psutil.Error, ProcessLookupError):
+            named = wanted & set(process.cmdline())
+            created = began_ms(process.pid)
+            if named and created is not None and os.getsid(process.pid) == process.pid:  # and not what it has started
+                found[process.pid, created] = named.pop()
+    return found
 
 
 def _processes_of(logs: Sequence[Path], target: str) -> Mapping[tuple[int, int], Path]:
     """The processes that were started with these logs to this target, with when they began (ms)."""
     specs = {str(one.with_suffix(".json")): one for one in logs if _target_of(one.with_suffix(".json")) == target}
-    found: dict[tuple[int, int], Path] = {}
-    for process in psutil.process_iter() if specs else ():
-        with suppress(psutil.Error, ProcessLookupError):
-            named = specs.keys() & set(process.cmdline())
-            created = _created_ms(process.pid)
-            if named and created is not None and os.getsid(process.pid) == process.pid:  # and not what it has started
-                found[process.pid, created] = specs[named.pop()]
-    return found
+    return {process: specs[spec] for process, spec in started_with(specs).items()}
 
 
 def _target_of(spec: Path) -> str | None:
@@ -151,7 +157,8 @@ def _target_of(spec: Path) -> str | None:
         return None
 
 
-def _created_ms(pid: int) -> int | None:
+def began_ms(pid: int) -> int | None:
+    """When a process began, as the system says; None of one that has ended, as a zombie has."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:

@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import structlog
 
 from anabranch.config.streamspec import StreamRunSpec
@@ -29,7 +28,7 @@ from anabranch.operations.jobs.streamjob import start_detached
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
 from anabranch.service.job_settings import JobSettings
-from anabranch.service.processes import is_alive
+from anabranch.service.processes import began_ms, is_alive, started_with
 from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
 from anabranch.store.errors import StoreError
@@ -143,9 +142,8 @@ class Streaming:
     async def _look(self, one: SupervisedStream) -> None:
         name = one.stream.name
         try:
-            version = await self._stored.ask(lambda: self._stored.streams.version(name, one.stream.published))
             run = None if one.run is None else await asyncio.to_thread(self._seen, one.run)
-            seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, version.settings.policy)
+            seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, one.settings.policy)
             action = decide(seen, now_ms())
             if one.run is not None and one.run.stopping_at is not None and one.run.id not in self._asked:
                 self._end(one.run, signal.SIGTERM)
@@ -222,7 +220,7 @@ class Streaming:
             self._told(stream.name)
             return
         self._children[made.id] = started
-        created = _created_ms(started.pid) or now_ms()
+        created = began_ms(started.pid) or now_ms()
         await self._stored.ask(lambda: streams.started(made.id, started.pid, created))
 
     def _seen(self, run: StoredStreamRun) -> SeenStreamRun:
@@ -248,7 +246,7 @@ class Streaming:
             return child.code is None
         if run.pid:
             return is_alive(run.pid, run.created)
-        found = _process_of(run)
+        found = next(iter(started_with([str(Path(run.directory) / f"{run.id}.json")])), None)
         if found is not None:
             with suppress(StoreError):
                 self._stored.streams.started(run.id, *found)
@@ -267,20 +265,3 @@ class Streaming:
 
     def _told(self, name: str) -> None:
         self._hub.tell("stream", {"name": name})
-
-
-def _created_ms(pid: int) -> int | None:
-    try:
-        return round(psutil.Process(pid).create_time() * 1000)
-    except psutil.Error:
-        return None
-
-
-def _process_of(run: StoredStreamRun) -> tuple[int, int] | None:
-    """The process of a run that nobody noted, found by its specification: its id and when it began."""
-    spec = str(Path(run.directory) / f"{run.id}.json")
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if spec in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-                return process.pid, round(process.create_time() * 1000)
-    return None

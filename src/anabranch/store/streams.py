@@ -8,11 +8,11 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.store.database import Database
@@ -187,6 +187,12 @@ class StoredStreams:
             row = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open == name)).first()
         return None if row is None else _run(row)
 
+    def open_runs(self) -> Mapping[str, StoredStreamRun]:
+        """The runs that have not ended, by their streams."""
+        with self._database.read() as connection:
+            rows = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open.is_not(None)))
+            return {row.stream: _run(row) for row in rows}
+
     def runs_of(self, name: str, most: int = 50) -> Sequence[StoredStreamRun]:
         """Its runs, the newest first."""
         asked = select(STREAM_RUNS).where(STREAM_RUNS.c.stream == name)
@@ -200,22 +206,25 @@ class StoredStreams:
         opened = select(STREAM_RUNS.c.stream).where(STREAM_RUNS.c.open.is_not(None))
         waits = STREAMS.c.wanted == StreamWanted.RUNNING, STREAMS.c.state != StreamState.FAILED
         busy = or_(STREAMS.c.state.not_in(at_rest), STREAMS.c.name.in_(opened))
-        asked = select(STREAMS).where(or_(busy, waits[0] & waits[1])).order_by(STREAMS.c.name)
+        published = and_(STREAM_VERSIONS.c.stream == STREAMS.c.name, STREAM_VERSIONS.c.number == STREAMS.c.published)
+        asked = select(STREAMS, STREAM_VERSIONS.c.settings).join(STREAM_VERSIONS, published)
+        asked = asked.where(or_(busy, waits[0] & waits[1])).order_by(STREAMS.c.name)
+        since = STREAMS.c.name == STREAM_RUNS.c.stream, STREAM_RUNS.c.ended_at >= STREAMS.c.asked_at
+        ended = select(STREAM_RUNS.c.stream, STREAM_RUNS.c.ended_at).join(STREAMS, and_(*since))
+        failures: dict[str, list[int]] = {}
         with self._database.read() as connection:
-            streams = [_stream(row) for row in connection.execute(asked)]
-            names = [one.name for one in streams]
-            rows = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open.in_(names)))
-            runs = {row.stream: _run(row) for row in rows}
+            rows = connection.execute(asked).all()
+            names = [row.name for row in rows]
+            opened_runs = connection.execute(select(STREAM_RUNS).where(STREAM_RUNS.c.open.in_(names)))
+            runs = {row.stream: _run(row) for row in opened_runs}
             chosen = STREAM_RUNS.c.stream.in_(names), STREAM_RUNS.c.failed == 1
-            ended = select(STREAM_RUNS.c.stream, STREAM_RUNS.c.ended_at).where(*chosen)
-            failed = [(row.stream, row.ended_at) for row in connection.execute(ended.order_by(STREAM_RUNS.c.ended_at))]
+            for row in connection.execute(ended.where(*chosen).order_by(STREAM_RUNS.c.ended_at)):
+                failures.setdefault(row.stream, []).append(row.ended_at)
         return [
             SupervisedStream(
-                one,
-                runs.get(one.name),
-                tuple(at for name, at in failed if name == one.name and at >= one.asked_at),
+                _stream(row), runs.get(row.name), tuple(failures.get(row.name, ())), StreamSettings(**row.settings)
             )
-            for one in streams
+            for row in rows
         ]
 
 

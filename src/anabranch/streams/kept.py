@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.streams.states import StreamState, StreamWanted
+from anabranch.streams.versions import StreamSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,12 @@ class StoredStreamRun:
 
 @dataclass(frozen=True, slots=True)
 class SupervisedStream:
-    """A stream with its open run, and when runs have failed since a person started it."""
+    """A stream with its open run, when runs have failed since a person started it, and how what is published runs."""
 
     stream: StoredStream
     run: StoredStreamRun | None
     failures: tuple[int, ...]
+    settings: StreamSettings
 
 
 @dataclass(eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from anabranch.config.jobspec import write_spec
 from anabranch.config.streamspec import StreamRunSpec
@@ -29,19 +29,9 @@ def start_stream(
     ``arguments`` are more of its own, such as ``--mode validate``.  ``directory`` gets the specification and the log.
     Raises what the checks of Spark raise, and NoLogDirectoryError.
     """
-    check(master, ("pandas",))
-    command = ["--master", master]
-    for key, value in check_reader(master, settings).items():
-        command += ["--conf", f"{key}={value}"]
-    file, log = directory / f"{spec.run}.json", directory / f"{spec.run}.log"
-    try:
-        make_room(directory)
-        write_spec(file, spec.to_json())
-        output = open_log(log)
-    except OSError as error:
-        raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
+    spec_file, conf, log, output = _prepared(spec, master, settings, directory)
     with output:
-        words = [str(file), *command, "--log", str(log), *arguments]
+        words = [spec_file, *conf, "--log", str(log), *arguments]
         process = jobprocess.start(MODULE, words, out=subprocess.PIPE, err=output, tied=True)
     return StartedJob(spec.run, log, process)
 
@@ -51,22 +41,28 @@ def start_detached(spec: StreamRunSpec, master: str, settings: Mapping[str, str]
 
     Raises what ``start_stream`` raises.
     """
-    command = ["--master", master]
+    spec_file, conf, log, output = _prepared(spec, master, settings, directory)
+    with output:
+        words = [spec_file, *conf, "--events", str(events_of(directory, spec.run))]
+        process = jobprocess.start(MODULE, words, out=output, err=output, tied=False)
+    return StartedJob(spec.run, log, process)
+
+
+def _prepared(
+    spec: StreamRunSpec, master: str, settings: Mapping[str, str], directory: Path
+) -> tuple[str, list[str], Path, BinaryIO]:
+    """The specification's file, options for Spark, and the log, which is open."""
+    check(master, ("pandas",))
+    conf = ["--master", master]
     for key, value in check_reader(master, settings).items():
-        command += ["--conf", f"{key}={value}"]
+        conf += ["--conf", f"{key}={value}"]
     file, log = directory / f"{spec.run}.json", directory / f"{spec.run}.log"
     try:
         make_room(directory)
         write_spec(file, spec.to_json())
-        output = open_log(log)
+        return str(file), conf, log, open_log(log)
     except OSError as error:
         raise NoLogDirectoryError(directory, error.strerror or str(error)) from error
-    with output:
-        words = [str(file), *command, "--events", str(events_of(directory, spec.run))]
-        python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        words = [sys.executable, "-m", MODULE, *words]
-        process = jobprocess.spawn(words, python, None, out=output, err=output, tied=False, held=output)
-    return StartedJob(spec.run, log, process)
 
 
 def events_of(directory: Path, run: str) -> Path:

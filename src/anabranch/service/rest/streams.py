@@ -35,8 +35,8 @@ LOG_BYTES = 4 << 20
 async def streams(here: Here, _: AsViewer) -> JSONResponse:
     """The streams, by name, with how their queries go."""
     stored = here.stored.streams
-    found = await here.stored.ask(lambda: [(one, stored.open_run(one.name)) for one in stored.all()])
-    return answer([_summary(here, *one) for one in found])
+    found, runs = await here.stored.ask(lambda: (stored.all(), stored.open_runs()))
+    return answer([_summary(here, one, runs.get(one.name)) for one in found])
 
 
 @router.get("/{name}", responses=answered(StreamAnswer))

@@ -10,7 +10,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 CHUNK_BYTES = 256 * 1024
 PART_BYTES = 16 * 1024 * 1024
@@ -38,6 +39,24 @@ _JSON = {
 
 class ValueProblem(ValueError):
     """A value that the sink cannot take as it is."""
+
+
+def column_texts(
+    names: Sequence[str],
+    kinds: Sequence[DataType],
+    columns: Sequence[Sequence[Any]],
+    text_of: Callable[[DataType], Callable[[Any], str]],
+    null: str,
+) -> Iterator[tuple[str, ...]]:
+    """Each row's texts, of columns of values; raises ``ValueProblem`` that names the column."""
+    texts = []
+    for name, kind, values in zip(names, kinds, columns, strict=True):
+        text = text_of(kind)
+        try:
+            texts.append([null if value is None else text(value) for value in values])
+        except ValueProblem as problem:
+            raise ValueProblem(f"column {name}: {problem}") from None
+    return zip(*texts, strict=True)
 
 
 class RowEncoder(Protocol):

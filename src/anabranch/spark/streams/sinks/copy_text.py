@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from anabranch.spark.streams.sinks.chunks import ValueProblem
+from anabranch.spark.streams.sinks.chunks import ValueProblem, column_texts
 from anabranch.spark.streams.sinks.keys import timestamp_text
 from anabranch.spark.streams.sinks.state import BatchState
 
@@ -33,14 +33,7 @@ class CopyText:
         return cls(tuple(schema.fieldNames()), tuple(field.dataType for field in schema.fields))
 
     def rows(self, columns: Sequence[Sequence[Any]]) -> Iterator[bytes]:
-        texts = []
-        for name, kind, values in zip(self.names, self.kinds, columns, strict=True):
-            text = text_of(kind)
-            try:
-                texts.append([_NULL if value is None else text(value) for value in values])
-            except ValueProblem as problem:
-                raise ValueProblem(f"column {name}: {problem}") from None
-        for row in zip(*texts, strict=True):
+        for row in column_texts(self.names, self.kinds, columns, text_of, _NULL):
             yield ("\t".join(row) + "\n").encode()
 
     def chunk(self, rows: Sequence[bytes]) -> bytes:

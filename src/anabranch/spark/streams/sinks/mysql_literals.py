@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from anabranch.spark.streams.sinks.chunks import ValueProblem
+from anabranch.spark.streams.sinks.chunks import ValueProblem, column_texts
 from anabranch.spark.streams.sinks.state import BatchState
 
 
@@ -31,14 +31,7 @@ class Literals:
         return cls(tuple(schema.fieldNames()), tuple(field.dataType for field in schema.fields))
 
     def rows(self, columns: Sequence[Sequence[Any]]) -> Iterator[bytes]:
-        texts = []
-        for name, kind, values in zip(self.names, self.kinds, columns, strict=True):
-            literal = literal_of(kind)
-            try:
-                texts.append(["NULL" if value is None else literal(value) for value in values])
-            except ValueProblem as problem:
-                raise ValueProblem(f"column {name}: {problem}") from None
-        for row in zip(*texts, strict=True):
+        for row in column_texts(self.names, self.kinds, columns, literal_of, "NULL"):
             yield f"({','.join(row)})".encode("ascii")
 
     def chunk(self, rows: Sequence[bytes]) -> bytes:
