@@ -8,8 +8,22 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 
 from anabranch.config.jobspec import Context, JobFormat
+from anabranch.streams.state.results import StateChoice
 
 VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBegin:
+    """How a start goes on from the checkpoints that there are.
+
+    ``number`` is that of the request: what is begun anew for it is begun once, however often the run is started.
+    ``start`` is a position (``earliest``, a time, offsets): every query begins there, with an empty state.
+    """
+
+    number: int = 0
+    state: StateChoice = StateChoice.REFUSE
+    start: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +33,7 @@ class StreamRunSpec:
     ``fence`` rises with each start of the stream.  ``checkpoints`` is a directory; each query has one of its own
     below it.  ``clusters`` are cluster contexts by code, for where no route service is asked (``routes`` is empty);
     else ``routes`` is the address of the service.  ``trigger`` is as Spark has it: ``5 seconds``, or ``availableNow``.
+    ``made`` is when a service's stream was made (ms): what it writes is told apart from what one of its name wrote.
     """
 
     stream: str
@@ -30,6 +45,8 @@ class StreamRunSpec:
     clusters: Mapping[str, Context] = field(default_factory=dict)
     routes: str = ""
     trigger: str = "1 second"
+    begin: StreamBegin = StreamBegin()
+    made: int = 0
 
     def to_json(self) -> str:
         """The versioned text."""

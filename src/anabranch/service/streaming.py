@@ -20,7 +20,7 @@ from pathlib import Path
 
 import structlog
 
-from anabranch.config.streamspec import StreamRunSpec
+from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.operations.jobs.startedjob import StartedJob
@@ -33,6 +33,7 @@ from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
+from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
     AskRun,
@@ -209,6 +210,8 @@ class Streaming:
                 checkpoints=self.checkpoints(stream),
                 clusters=self._clusters.contexts().contexts,
                 trigger=version.settings.trigger,
+                begin=_begin_of(stream, made.version),
+                made=stream.created,
             )
             started = await asyncio.to_thread(
                 self._start, spec, self._jobs.reader_master, self._jobs.settings, directory
@@ -265,3 +268,10 @@ class Streaming:
 
     def _told(self, name: str) -> None:
         self._hub.tell("stream", {"name": name})
+
+
+def _begin_of(stream: StoredStream, version: int) -> StreamBegin:
+    """How a start goes on from its checkpoints: as a person said of that version, and of no other."""
+    if stream.begin.get("version") != version:
+        return StreamBegin()
+    return StreamBegin(stream.asked_at, StateChoice(stream.begin["state"]), stream.begin["start"])

@@ -71,7 +71,7 @@ class StoredStreams:
             raise StreamChangedError(name) from error
 
     def change(self, name: str, revision: int, **values: Any) -> None:
-        """Write what a person wants of it (``published``, ``former``, ``wanted``, ``asked_at``, ``description``).
+        """Write what a person wants of it (``published``, ``former``, ``wanted``, ``asked_at``, ``begin``, ...).
 
         Raises StreamChangedError.
         """

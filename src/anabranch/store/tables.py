@@ -229,6 +229,7 @@ STREAMS = Table(
     Column("since", BigInteger, nullable=False),
     Column("asked_at", BigInteger, nullable=False),
     Column("fence", BigInteger, nullable=False),
+    Column("begin", JSON, nullable=False),
 )
 """SQL jobs; ``published`` is the version that the next start runs, ``former`` the one that did before, 0 for none."""
 

@@ -13,6 +13,7 @@ class StreamEventKind(StrEnum):
     """The values of the field ``event``."""
 
     STARTING = "starting"
+    TRIED = "tried"
     STARTED = "started"
     PROGRESS = "progress"
     ROWS = "rows"

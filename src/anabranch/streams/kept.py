@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.streams.states import StreamState, StreamWanted
@@ -13,7 +15,8 @@ from anabranch.streams.versions import StreamSettings
 class StoredStream:
     """A stream as it is kept; ``revision`` counts what persons have changed of it.
 
-    ``since`` is when it came into its state, ``asked_at`` when a person last started it (ms), 0 for never.
+    ``since`` is when it came into its state, ``asked_at`` when a person last started it (ms), 0 for never.  ``begin``
+    is how that start goes on from its checkpoints (``state``, ``start``, and the ``version`` that it was said of).
     """
 
     name: str
@@ -29,6 +32,7 @@ class StoredStream:
     since: int
     asked_at: int
     fence: int
+    begin: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,16 +40,17 @@ class StreamLab:
         """On a cluster by its code."""
         return cls(spark, directory, ContextClusters({"here": read_context("here", cluster.context(), "test")}))
 
-    def analysed(self, script: str, looks_up: bool = False) -> AnalysedScript:
+    def analysed(self, script: str, looks_up: bool = False, kafka: KafkaReading | None = None) -> AnalysedScript:
         """A script in a session of its own; raises ScriptError."""
-        return analyse(script, self.spark.newSession(), self._kinds(), KafkaReading(self.clusters, looks_up))
+        reading = kafka or KafkaReading(self.clusters, looks_up)
+        return analyse(script, self.spark.newSession(), self.kinds(), reading)
 
     def run(self, script: str) -> list[running.RunningQuery]:
         """Run a script over what there is; raises what the job would tell of."""
         spec = StreamRunSpec("lab", 1, "run", 1, script, str(self.directory / "checkpoints"), trigger="availableNow")
         queries: list[running.RunningQuery] = []
         try:
-            running.open_sinks(queries, spec, self.analysed(script, looks_up=True).inserts, self._kinds())
+            running.open_sinks(queries, spec, self.analysed(script, looks_up=True).inserts, self.kinds())
             running.start(queries, spec.trigger)
             assert running.watch(queries, lambda: False, self.progress.append) == "finished"
         except AnabranchError:
@@ -63,7 +64,9 @@ class StreamLab:
         """What is in a table of files, in order."""
         return sorted(tuple(row) for row in self.spark.read.parquet(str(directory)).collect())
 
-    def _kinds(self) -> Any:
+    def kinds(self) -> Any:
+        """The sinks."""
+
         def show(query: str, _batch: int, _columns: Sequence[str], rows: Sequence[Row], _more: bool) -> None:
             self.shown.append((query, list(rows)))
 

@@ -94,7 +94,7 @@ ELSEWHERE = {
         "asks the service: tests/integration/service/test_migrations.py",
     ),
     **dict.fromkeys(
-        ("stream validate", "stream preview", "stream run"),
+        ("stream validate", "stream preview", "stream run", "stream try"),
         "its job asks: tests/integration/streams/test_stream_jobs.py",
     ),
     **dict.fromkeys(

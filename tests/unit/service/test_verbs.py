@@ -120,9 +120,9 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "streams.publish": [{"stream": "pv-uv", "version": 2}],
     "streams.rollback": [{"stream": "pv-uv"}],
-    "streams.start": [{"stream": "pv-uv"}],
+    "streams.start": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "keep"}, {"stream": "pv-uv", "start": "0"}],
     "streams.stop": [{"stream": "pv-uv"}],
-    "streams.restart": [{"stream": "pv-uv"}],
+    "streams.restart": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "new"}],
     "streams.delete": [{"stream": "pv-uv"}],
     "checkpoints.rewrite": [
         {"path": "/c/p t", "target": "new", "links": ["old-new", "other"], "to": "/c/q", "stopped": True},
@@ -209,6 +209,8 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "catalog.group": [{"group": "shop", "add": ["mei", "jo"], "remove": ["eve"]}],
 }
+FLAGS = {("streams.start", "state"): "--{}-state", ("streams.restart", "state"): "--{}-state"}
+"""Fields of a few values, each of which is a flag of its own."""
 TYPED = {"migrations.give-up": "cancel"}
 """Verbs that the command line has under another word: what is under way is taken back, or the wave stays."""
 EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
@@ -277,6 +279,8 @@ def test_a_request_is_a_command_line_that_does_the_same(
     for field, value in fields.items():
         if field in TEXTS:
             assert value in files.values()
+        elif (name, field) in FLAGS:
+            assert FLAGS[name, field].format(value) in words
         elif isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list)) or field == "wait_s":
             text = "\n".join([*words, *files.values()])
             for leaf in leaves(value):

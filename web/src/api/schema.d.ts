@@ -5245,7 +5245,9 @@ export interface components {
         /** @enum {string} */
         RunState: "running" | "stopped" | "done" | "failed";
         RunStreamPlan: {
+            choice: components["schemas"]["StateChoice"];
             hash: string;
+            start: string;
             state: components["schemas"]["StreamState"];
             stream: string;
             verb: components["schemas"]["StreamVerb"];
@@ -5513,6 +5515,21 @@ export interface components {
             target: string;
         };
         /**
+         * StartStreamRequest
+         * @description How a start goes on where its checkpoints are.
+         */
+        StartStreamRequest: {
+            /**
+             * Start
+             * @default
+             */
+            start: string;
+            /** @default refuse */
+            state: components["schemas"]["StateChoice"];
+            /** Stream */
+            stream: string;
+        };
+        /**
          * StartWavesRequest
          * @description A migration whose waves are started: these, or all that are not.
          */
@@ -5524,6 +5541,12 @@ export interface components {
              */
             waves: string[];
         };
+        /**
+         * StateChoice
+         * @description What a start does with a query whose state does not fit or means something else.
+         * @enum {string}
+         */
+        StateChoice: "refuse" | "keep" | "new";
         StatementLine: {
             line: number;
             number: number;
@@ -10660,7 +10683,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamRequest"];
+                "application/json": components["schemas"]["StartStreamRequest"];
             };
         };
         responses: {
@@ -10744,7 +10767,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamRequest"];
+                "application/json": components["schemas"]["StartStreamRequest"];
             };
         };
         responses: {

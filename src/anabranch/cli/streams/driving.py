@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +14,9 @@ from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, change, path_of
+from anabranch.cli.streams.beginning import FromOption, KeepStateOption, NewStateOption, begin_of
 from anabranch.errors import ClusterError, RefusedError
+from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
@@ -52,11 +55,19 @@ def start(
     ctx: typer.Context,
     name: StreamArgument,
     wait: WaitOption = 120.0,
+    new_state: NewStateOption = False,
+    keep_state: KeepStateOption = False,
+    from_: FromOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Start the published version of a stream; it goes on exactly where its checkpoints are."""
-    _drive(service_of(ctx, service), "start", name, wait, output, lambda state: state is StreamState.RUNNING)
+    """Start the published version of a stream; it goes on exactly where its checkpoints are.
+
+    A version whose queries do not go on with them is refused, with what has changed, unless an option says what to do.
+    """
+    asked = _begin(new_state, keep_state, from_)
+    client = service_of(ctx, service)
+    _drive(client, "start", name, wait, output, lambda state: state is StreamState.RUNNING, asked=asked)
 
 
 def stop(
@@ -74,13 +85,17 @@ def restart(
     ctx: typer.Context,
     name: StreamArgument,
     wait: WaitOption = 120.0,
+    new_state: NewStateOption = False,
+    keep_state: KeepStateOption = False,
+    from_: FromOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Have a stream end, and start it with the version that is published."""
+    """Have a stream end, and start it with the version that is published; the options are those of `stream start`."""
+    asked = _begin(new_state, keep_state, from_)
     client = service_of(ctx, service)
     before = _fence(client.get(path_of(name)))
-    _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before)
+    _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before, asked)
 
 
 def _drive(
@@ -91,8 +106,9 @@ def _drive(
     output: Format,
     is_done: Callable[[StreamState], bool],
     after: int = 0,
+    asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    change(client, verb, {"stream": name}, render.run_plan, render.wanted, output)
+    change(client, verb, {"stream": name, **asked}, render.run_plan, render.wanted, output)
     deadline = time.monotonic() + wait
     told = ""
     while wait:
@@ -115,6 +131,13 @@ def _drive(
         if time.monotonic() > deadline:
             raise StreamNotYetError(name, state.value, wait)
         time.sleep(LOOK_S)
+
+
+def _begin(new_state: bool, keep_state: bool, start: str | None) -> dict[str, Any]:
+    """The options as the service's request has them; what is as by default is left out."""
+    begin = begin_of(0, new_state, keep_state, start)
+    state = {} if begin.state is StateChoice.REFUSE else {"state": begin.state.value}
+    return {**state, **({"start": begin.start} if begin.start else {})}
 
 
 def _fence(answer: Any) -> int:

@@ -102,7 +102,9 @@ def publish_plan(shown: StreamChange) -> RenderableType:
 def run_plan(shown: StreamChange) -> RenderableType:
     """What would be done with a run."""
     plan = shown.plan
-    return Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}")
+    how = {"keep": "; its state is kept", "new": "; a state that does not fit is begun anew"}.get(plan["choice"], "")
+    how += f"; every query begins anew at {plan['start']}" if plan["start"] else ""
+    return Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
 
 
 def delete_plan(shown: StreamChange) -> RenderableType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,11 @@ import typer
 
 from anabranch.cli.options import settings_of
 from anabranch.cli.running import run as run_verb
+from anabranch.cli.streams.beginning import FromOption, KeepStateOption, NewStateOption, begin_of
 from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, again, follow, spec_of
 from anabranch.cli.streams.preview import text_of
 from anabranch.errors import InvalidFieldError
+from anabranch.model.clock import now_ms
 from anabranch.model.runevents import LogFormat
 from anabranch.streams.events import StreamEvent, StreamEventKind
 
@@ -35,6 +38,9 @@ def run(
     trigger: Annotated[
         str, typer.Option(help="How often a micro-batch begins: '5 seconds'; or availableNow, which ends by itself.")
     ] = "1 second",
+    new_state: NewStateOption = False,
+    keep_state: KeepStateOption = False,
+    start: FromOption = None,
     form: Annotated[LogFormat, typer.Option("--log-format", help="Lines, or a JSON object a line.")] = LogFormat.TEXT,
     master: MasterOption = "local[*]",
     conf: ConfOption = None,
@@ -52,7 +58,8 @@ def run(
         fix = "use letters, digits, '.', '_' and '-', at most 100: --name NAME"
         raise InvalidFieldError("stream", "--name", f"{stream!r} is no name", fix)
     place = checkpoints if ":/" in checkpoints else str(Path(checkpoints).expanduser().absolute())
-    spec, settings = spec_of(ctx, file, stream, place, trigger), settings_of(conf)
+    begin = begin_of(now_ms(), new_state, keep_state, start)
+    spec, settings = replace(spec_of(ctx, file, stream, place, trigger), begin=begin), settings_of(conf)
     directory = platformdirs.user_state_path("anabranch") / "stream" / stream
     tell = tell_text if form is LogFormat.TEXT else lambda _event, line: typer.echo(line)
     code = run_verb(follow(lambda: start_stream(spec, master, settings, directory), file, tell))
@@ -78,6 +85,12 @@ def _text(event: StreamEvent) -> str | None:
     fields = event.fields
     if event.kind is StreamEventKind.STARTING:
         return f"{fields.get('run')} starts on {fields.get('master')}; Spark's log is {fields.get('spark_log')}"
+    if event.kind is StreamEventKind.TRIED:
+        told = (
+            f"{one['query']} {one['result']}{': ' + '; '.join(one['why']) if one['why'] else ''}"
+            for one in fields["queries"]
+        )
+        return f"beside its checkpoints: {'. '.join(told)}"
     if event.kind is StreamEventKind.STARTED:
         names = ", ".join(
             f"{one['query']}{' goes on' if one.get('resumed') else ' begins'}" for one in fields.get("queries", ())

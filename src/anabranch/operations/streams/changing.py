@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from anabranch.errors import RefusedError
+from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.start import StartPosition
 from anabranch.streams.kept import StreamRunsError
+from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState, StreamWanted
 
 if TYPE_CHECKING:  # a program without the service has no database
@@ -49,12 +51,17 @@ class PublishStreamPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunStreamPlan:
-    """What would be done with the run of a stream that stands in ``state``; ``version`` is what a start runs."""
+    """What would be done with the run of a stream that stands in ``state``; ``version`` is what a start runs.
+
+    ``choice`` is for queries whose state no longer fits; ``start`` a position where every query begins anew, or empty.
+    """
 
     stream: str
     verb: StreamVerb
     state: StreamState
     version: int
+    choice: StateChoice
+    start: str
     hash: str
     revision: int = field(metadata=REQUEST)
     run: str = field(default="", metadata=REQUEST)
@@ -112,8 +119,22 @@ async def publish(stored: StoredStreams, planned: PublishStreamPlan) -> ChangedS
     return await asyncio.to_thread(write)
 
 
-async def plan_run(stored: StoredStreams, name: str, verb: StreamVerb) -> RunStreamPlan:
-    """Start, stop or restart a stream; raises NoStreamError, and StreamRunsError for a start of one that runs."""
+async def plan_run(
+    stored: StoredStreams,
+    name: str,
+    verb: StreamVerb,
+    choice: StateChoice = StateChoice.REFUSE,
+    start: str = "",
+) -> RunStreamPlan:
+    """Start, stop or restart a stream.
+
+    Raises NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a position that is none,
+    or one beside a choice: it begins every query with an empty state.
+    """
+    if start:
+        StartPosition.parse(start)
+        if choice is not StateChoice.REFUSE:
+            raise InvalidFieldError("stream", "start", "a position begins with an empty state", "leave the state out")
 
     def look() -> RunStreamPlan:
         stream, run = stored.get(name), stored.open_run(name)
@@ -124,9 +145,10 @@ async def plan_run(stored: StoredStreams, name: str, verb: StreamVerb) -> RunStr
         ):
             raise StreamRunsError(name, stream.state.value if run is None else run.id)
         open_run = "" if run is None else run.id
-        seen = [stream.revision, stream.wanted.value, open_run, stream.published]
+        seen = [stream.revision, stream.wanted.value, open_run, stream.published, choice.value, start]
         hash_ = plan_hash(f"streams.{verb.value}", name, seen)
-        return RunStreamPlan(name, verb, stream.state, stream.published, hash_, stream.revision, open_run)
+        asked = stream.published, choice, start
+        return RunStreamPlan(name, verb, stream.state, *asked, hash_, stream.revision, open_run)
 
     return await asyncio.to_thread(look)
 
@@ -137,7 +159,8 @@ async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
     def write() -> ChangedStream:
         wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
         at = now_ms()
-        asked = {} if planned.verb is StreamVerb.STOP else {"asked_at": at}
+        begin = {"version": planned.version, "state": planned.choice.value, "start": planned.start}
+        asked = {} if planned.verb is StreamVerb.STOP else {"asked_at": at, "begin": begin}
         stored.change(planned.stream, planned.revision, wanted=wanted, **asked)
         if planned.verb is StreamVerb.RESTART and planned.run:
             stored.stopping(planned.run, planned.stream, at)

@@ -25,6 +25,7 @@ from anabranch.service.reach import Reach
 from anabranch.service.verb import Request, Verb
 from anabranch.service.words import command
 from anabranch.store.streams import StoredStreams
+from anabranch.streams.state.results import StateChoice
 from anabranch.streams.versions import StreamSettings
 
 StreamName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -32,6 +33,7 @@ Script = Annotated[str, StringConstraints(min_length=1, max_length=500_000, patt
 Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
 Restarts = Annotated[int, Field(ge=0, le=100)]
+Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
 FILE = "stream.sql"
 
@@ -59,6 +61,15 @@ class EditStreamRequest(StreamRequest):
     note: Note = ""
     trigger: Trigger | None = None
     restarts: Restarts | None = None
+
+
+class StartStreamRequest(StreamRequest):
+    """How a start goes on where its checkpoints are."""
+
+    state: StateChoice = StateChoice.REFUSE
+    """For a query whose state does not fit the version, or means something else in it."""
+    start: Position = ""
+    """Where every query begins anew with an empty state: earliest, latest, ms, group:NAME, TOPIC-PARTITION:OFFSET."""
 
 
 class PublishStreamRequest(StreamRequest):
@@ -117,21 +128,30 @@ async def _delete(reach: Reach, _: StreamRequest, planned: DeleteStreamPlan) -> 
 
 def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
     async def plan(reach: Reach, request: StreamRequest) -> RunStreamPlan:
+        if isinstance(request, StartStreamRequest):
+            return await changing.plan_run(_stored(reach), request.stream, verb, request.state, request.start)
         return await changing.plan_run(_stored(reach), request.stream, verb)
 
     return Verb(
         f"streams.{verb.value}",
         summary,
         Role.OPERATOR,
-        StreamRequest,
+        StreamRequest if verb is StreamVerb.STOP else StartStreamRequest,
         RunStreamPlan,
         ChangedStream,
         _subject,
-        lambda request: command("stream", verb.value, request.stream),
+        lambda request: command("stream", verb.value, request.stream, options=_begin_options(request)),
         plan,
         _run,
         execute="",
     )
+
+
+def _begin_options(request: StreamRequest) -> list[tuple[str, object]]:
+    if not isinstance(request, StartStreamRequest):
+        return []
+    chosen = {StateChoice.NEW: "--new-state", StateChoice.KEEP: "--keep-state"}.get(request.state)
+    return [*([(chosen, True)] if chosen else []), ("--from", request.start or None)]
 
 
 def _settings(request: CreateStreamRequest | EditStreamRequest) -> list[tuple[str, object]]:

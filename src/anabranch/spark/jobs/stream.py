@@ -1,6 +1,6 @@
 """Run a stream: ``spark-submit stream.py SPEC.json`` or ``python -m anabranch.spark.jobs.stream SPEC.json``.
 
-Arguments: the file with a StreamRunSpec, then ``--mode`` (``run``, ``validate``, ``preview``), ``--master``,
+Arguments: the file with a StreamRunSpec, then ``--mode`` (``run``, ``validate``, ``preview``, ``try``), ``--master``,
 ``--log FILE``, ``--events FILE`` and ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted; to validate
 ``--plans``, to preview ``--select N``, ``--rows N``, ``--seconds S`` and ``--start POSITION``.  With ``--master``
 Spark's Kafka source is brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -41,8 +41,10 @@ from anabranch.spark.jobs.stream_events import StreamEvents, shown, take_output
 from anabranch.spark.jobs.stream_told import analysed_fields, columns_fields
 from anabranch.spark.jobs.tied import end_with_command, name_of, terminate
 from anabranch.spark.session import session
+from anabranch.spark.streams import beginning, file_logs
 from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
+from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -53,13 +55,16 @@ from anabranch.spark.streams.running import RunningQuery
 from anabranch.spark.streams.settings import SETTINGS
 from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.spark.streams.trial import tried
+from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
 from anabranch.streams.lines import LineFile
 from anabranch.streams.script import split
+from anabranch.streams.state.results import QueryTrial, TrialResult
 
-MODES = ("run", "validate", "preview")
+MODES = ("run", "validate", "preview", "try")
 INTERRUPTED = 130
 
 
@@ -121,6 +126,8 @@ class JobOfStream:
                 return self._validate(spark, spec)
             if options.mode == "preview":
                 return self._preview(spark, spec)
+            if options.mode == "try":
+                return self._try(spark, spec)
             return self._run(spark, spec)
         finally:
             queries.close(self._running)
@@ -171,12 +178,21 @@ class JobOfStream:
         queries.trigger_of(spec.trigger)
         kafka = KafkaReading(_clusters(spec))
         found = self._analysed(spark, spec, kafka)
+        files = open_files(spec.checkpoints)
+        trials = self._tried(spark, spec, found, files)
+        beginning.check(spec, trials)
         queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
         if self._is_asked():
             self.outcome = "stopped"
             return 0
-        self._fence = StreamFence(open_files(spec.checkpoints), spec.fence)
+        self._fence = StreamFence(files, spec.fence)
         self._fence.take()
+        beginning.prepare(
+            *(self._running, trials, spec, files),
+            lambda begun: self._analysed_at(spark, spec, begun),
+            lambda one: file_logs.check(spark, one, files),
+        )
+        note_script(files, spec.version, spec.script)
         resumed = {one.plan.query: queries.is_resumed(spark, one.checkpoint) for one in self._running}
         try:
             queries.start(self._running, spec.trigger)
@@ -190,6 +206,27 @@ class JobOfStream:
         if self.outcome == "stopped":
             self._stop(name_of(self._asked[0]))
         return 0
+
+    def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))
+        self._tried(spark, spec, found, open_files(spec.checkpoints))
+        self.outcome = "finished"
+        return 0
+
+    def _tried(
+        self, spark: SparkSession, spec: StreamRunSpec, found: AnalysedScript, files: StoredFiles
+    ) -> tuple[QueryTrial, ...]:
+        def analysed(script: str) -> AnalysedScript:
+            return analyse(script, spark, self._kinds(spec), KafkaReading(UnaskedClusters(), looks_up=False))
+
+        trials = tried(found, spec.script, noted_script(files), files, analysed)
+        if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):
+            self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
+        return trials
+
+    def _analysed_at(self, spark: SparkSession, spec: StreamRunSpec, begun: Beginning) -> AnalysedScript:
+        start, is_partial = beginning.positions(begun, start_of)
+        return self._analysed(spark, spec, KafkaReading(_clusters(spec), start=start, is_partial=is_partial))
 
     def _stop(self, reason: str) -> None:
         self._events.tell(StreamEventKind.STOPPING, reason=reason)

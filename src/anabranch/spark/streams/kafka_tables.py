@@ -79,13 +79,15 @@ class NoTopicError(ConfigError):
 class KafkaReading:
     """How Kafka tables are read: whom to ask for clusters, and whether topics and starts are looked up there.
 
-    ``start`` is taken in place of each table's own; ``most`` bounds a micro-batch, 0 does not.
+    ``start`` is taken in place of each table's own; where it is partial, only by a table that has a topic in it.
+    ``most`` bounds a micro-batch, 0 does not.
     """
 
     clusters: ClusterCodes
     looks_up: bool = True
     start: StartPosition | None = None
     most: int = 0
+    is_partial: bool = False
 
     def rows(self, spark: SparkSession, table: TableDeclaration) -> DataFrame:
         """The records of a table as a stream; raises ConfigError, ClusterError."""
@@ -114,6 +116,9 @@ class KafkaReading:
 
     def _starting(self, table: TableDeclaration, context: ClusterContext, names: Mapping[str, str]) -> dict[str, str]:
         start = self.start or start_of(table)
+        if self.is_partial:
+            own = {one: at for one, at in start.offsets.items() if one.topic in names.values()}
+            start = StartPosition(StartKind.OFFSETS, offsets=own) if own else start_of(table)
         if start.kind in (StartKind.EARLIEST, StartKind.LATEST):
             return {"startingOffsets": start.kind.value}
         if start.kind is StartKind.TIMESTAMP:

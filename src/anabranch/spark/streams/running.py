@@ -82,8 +82,9 @@ def open_sinks(
 
     Whoever called closes what is there.
     """
+    job = f"{spec.stream}@{spec.made}" if spec.made else spec.stream
     for plan in plans:
-        identity = QueryIdentity(spec.stream, plan.query, spec.fence)
+        identity = QueryIdentity(job, plan.query, spec.fence)
         sink = kinds[plan.target.provider].open(plan.target, identity)
         one = RunningQuery(plan, sink, checkpoint_of(spec, plan.query))
         running.append(one)
