@@ -9,23 +9,29 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import yaml
 from fastapi import FastAPI
 
 from anabranch.model.accounts import Role
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.service import instance as parts
 from anabranch.service.app import make_app
 from anabranch.service.instance import Instance
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.serving import Server, addresses_of, bound, config_of
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.trial_process import Starter
+from anabranch.service.trials import Trials
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.timeouts import TIMEOUT_S
+from qa.trial_stand_in import start_stand_in
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,13 @@ def serving(
     roots: tuple[str, ...] = (),
     name: str = "",
     port: int = 0,
+    tries: Starter = start_stand_in,
     **settings: Any,
 ) -> Iterator[Served]:
-    """An instance on a free port of the loopback, with an account and a token for each role."""
+    """An instance on a free port of the loopback, with an account and a token for each role.
+
+    ``tries`` starts the processes that try scripts: by default stand-ins, without Spark.
+    """
     file = directory / "contexts.yaml"
     file.write_text(yaml.safe_dump({"version": 1, "contexts": dict(contexts)}), encoding="utf-8")
     database = open_database(store)
@@ -111,7 +121,9 @@ def serving(
             port = listening.getsockname()[1]
             jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs")
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)
-            instance = Instance(made, Stored(database), name or f"here:{port}", addresses_of(made, "http", port))
+            addresses = addresses_of(made, "http", port)
+            with patch.object(parts, "Trials", partial(Trials, start=tries)):
+                instance = Instance(made, Stored(database), name or f"here:{port}", addresses)
             app = make_app(instance)
             server = Server(config_of(app, made), instance)
             thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

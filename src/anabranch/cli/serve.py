@@ -117,6 +117,7 @@ def _settings(
 ) -> ServeSettings:
     from anabranch.service.job_settings import JobSettings
     from anabranch.service.settings import ServeSettings
+    from anabranch.service.trials import AT_ONCE
 
     def given(name: str, default: str | int) -> str | int:
         flag, stored = flags[name], getattr(shape, name)
@@ -145,6 +146,7 @@ def _settings(
         oidc=None if shape.oidc is None else _oidc(shape.oidc, base),
         proxies=tuple(str(one) for one in shape.proxies),
         hooks={name: tuple(command) for name, command in shape.hooks.items()},
+        previews=AT_ONCE if shape.previews is None else shape.previews,
     )
 
 

@@ -55,6 +55,9 @@ class ServeShape(FileShape):
         default_factory=dict,
         description="Commands that migrations name, each with its arguments; they are run without a shell.",
     )
+    previews: int | None = Field(
+        default=None, ge=0, le=50, description="Previews of scripts that may run at once; default 2, 0 allows none."
+    )
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 
 

@@ -43,13 +43,14 @@ from anabranch.service.rest import (
     session,
     streams,
     switches,
+    trials,
 )
 from anabranch.service.verbs import VERBS
 
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, migrations, catalog, streams, plans, accounts, events, metrics),
+    *(routes, clients, switches, migrations, catalog, streams, trials, plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (

@@ -40,6 +40,7 @@ from anabranch.service.switch_steps import SwitchSteps
 from anabranch.service.switching import Switching
 from anabranch.service.throttling import Throttling
 from anabranch.service.token_checks import TokenChecks
+from anabranch.service.trials import Trials
 from anabranch.service.watching import Watching
 from anabranch.store.errors import StoreError
 
@@ -81,9 +82,11 @@ class Instance:
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
         self.streaming = Streaming(stored, self.clusters, settings.jobs, self.hub, lambda: self.acting.acts)
+        self.trials = Trials(self.clusters, settings.jobs, settings.previews)
         self.reach = Reach(
             *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
-            *(self.desk, launching, self.migrating, self.streaming),
+            *(self.desk, launching, self.migrating),
+            *(self.streaming, self.trials),
         )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
@@ -115,6 +118,7 @@ class Instance:
             self.switching.watch(self.switch_steps.go_on),
             self.migrating.watch(),
             self.streaming.watch(),
+            self.trials.watch(),
             Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )
         tasks = [asyncio.create_task(one) for one in every]
@@ -124,6 +128,7 @@ class Instance:
             await self.switch_steps.end()
             await self.migrating.end()
             await self.streaming.end()
+            await self.trials.close()
             await self.acting.end()
             for task in tasks:
                 task.cancel()
@@ -138,6 +143,7 @@ class Instance:
         """Tell all who listen or watch that this instance ends."""
         self.hub.tell(ENDING, {})
         self.watching.end()
+        self.trials.end_all()
 
     def is_named(self, host: str) -> bool:
         """Whether a request's Host header names this service; any name does where it listens for other machines."""

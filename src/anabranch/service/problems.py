@@ -24,12 +24,15 @@ from anabranch.service.errors import (
     UnknownClientError,
     WrongHostError,
 )
+from anabranch.service.trial_errors import NoTrialError, ScriptRefusedError, TooManyTrialsError
 from anabranch.store.accounts import NoAccountError, UnknownTokenError
 from anabranch.store.catalog import NoEntryError
 from anabranch.store.errors import StoreError, StoreFullError
 from anabranch.store.routes import NoVersionError
 from anabranch.store.works import NoOperationError, NoPlanError
+from anabranch.streams.errors import ScriptError
 from anabranch.streams.grants import DeniedError
+from anabranch.streams.kept import NoStreamError, NoStreamVersionError
 
 MEDIA = "application/problem+json"
 _STATUS: Mapping[type[AnabranchError], int] = {
@@ -43,10 +46,14 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NotJsonError: 415,
     TooLargeError: 413,
     TooManyRequestsError: 429,
+    TooManyTrialsError: 429,
     StoreFullError: 507,
     StoreError: 503,
     NotReadYetError: 503,
     UnknownContextError: 404,
+    NoTrialError: 404,
+    NoStreamError: 404,
+    NoStreamVersionError: 404,
     UnknownLinkError: 404,
     NoLaneError: 404,
     NoPlanError: 404,
@@ -66,10 +73,21 @@ _STATUS: Mapping[type[AnabranchError], int] = {
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptPlace:
+    """Where in a script something is wrong; None where that has no place, ``excerpt`` is the line with a caret."""
+
+    statement: int | None
+    line: int | None
+    column: int | None
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why something was not done.  ``type`` names the kind for programs, ``detail`` and ``hint`` are for people.
 
-    ``exit_code`` is what the command line would end with.  ``field`` is what is wrong with the request, if it is one.
+    ``exit_code`` is what the command line would end with.  ``field`` is what is wrong with the request, if it is one,
+    and ``place`` where a script is wrong.
     """
 
     type: str
@@ -80,6 +98,7 @@ class Problem:
     retryable: bool
     exit_code: int
     field: str | None = None
+    place: ScriptPlace | None = None
 
 
 def problem_of(error: AnabranchError) -> Problem:
@@ -96,7 +115,17 @@ def problem_of(error: AnabranchError) -> Problem:
         retryable=error.retryable,
         exit_code=error.exit_code,
         field=error.field if isinstance(error, InvalidFieldError) else None,
+        place=_place_of(error),
     )
+
+
+def _place_of(error: AnabranchError) -> ScriptPlace | None:
+    if isinstance(error, ScriptError):
+        return ScriptPlace(error.number or None, error.line or None, error.column or None, error.excerpt)
+    if isinstance(error, ScriptRefusedError):
+        found = error.found
+        return ScriptPlace(found.statement or None, found.line, found.column, found.excerpt)
+    return None
 
 
 def unexpected() -> Problem:

@@ -17,6 +17,7 @@ from anabranch.service.migrating import Migrating
 from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.streaming import Streaming
 from anabranch.service.telling import Tell, nobody
+from anabranch.service.trials import Trials
 from anabranch.storage.opening import open_files
 from anabranch.store.runs import Run, RunKind
 
@@ -29,10 +30,10 @@ Launched = Callable[[RunKind, str, str, str, StartedJob], Awaitable[Run]]
 class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
-    ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations, and
-    ``streaming`` looks after streams.  ``launched`` keeps each job that was started, for whom; ``tell`` keeps how far
-    the operation came.  ``account`` is who applies a plan that ``planned_by`` has made.  ``ending`` is set as the
-    service ends.
+    ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations, ``streaming``
+    looks after streams, and ``trials`` tries scripts.  ``launched`` keeps each job that was started, for whom; ``tell``
+    keeps how far the operation came.  ``account`` is who applies a plan that ``planned_by`` has made.  ``ending`` is
+    set as the service ends.
     """
 
     clusters: ClusterPool
@@ -43,6 +44,7 @@ class Reach:
     launching: Launching
     migrating: Migrating
     streaming: Streaming
+    trials: Trials
     account: str = ""
     planned_by: str = ""
     tell: Tell = nobody

@@ -9,6 +9,7 @@ from pathlib import Path
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretRef
 from anabranch.service.job_settings import JobSettings
+from anabranch.service.trials import AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class ServeSettings:
     """``public_url`` is how browsers reach it, where that is not as it listens; ``roots`` as ``Reach`` has them.
 
     ``proxies`` are addresses or networks of proxies whose word for who asks is taken.  ``hooks`` are commands of the
-    operator's by name, which migrations may have run.
+    operator's by name, which migrations may have run.  ``previews`` is how many previews may run at once, 0 for none.
     """
 
     host: str
@@ -48,3 +49,4 @@ class ServeSettings:
     oidc: OidcSettings | None = None
     proxies: tuple[str, ...] = ()
     hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    previews: int = AT_ONCE

@@ -2100,6 +2100,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask
+         * @description Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
+         *
+         *     An operator tries what was saved, an admin any script.  Nothing is written anywhere.
+         */
+        post: operations["ask_api_v1_trials_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials/{trial_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Trial
+         * @description A trial as it stands; asking for it keeps it alive.
+         */
+        get: operations["trial_api_v1_trials__trial_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description End a trial; one that has ended is forgotten.
+         */
+        delete: operations["remove_api_v1_trials__trial_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials/{trial_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description Listen to a trial from its beginning; the id of each event counts the rows that were told with it.
+         *
+         *     ``trial`` is how it stands, without rows; ``rows`` are the next ones; ``ended`` is the last event.
+         */
+        get: operations["events_api_v1_trials__trial_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/verbs": {
         parameters: {
             query?: never;
@@ -2445,6 +2513,39 @@ export interface components {
             file: string;
             lanes: components["schemas"]["AlignedLane"][];
             link: string;
+        };
+        AnalysedAnswer: {
+            inserts: components["schemas"]["AnalysedInsert"][];
+            selects: components["schemas"]["AnalysedSelect"][];
+            statements: components["schemas"]["AnalysedStatement"][];
+            tables: components["schemas"]["AnalysedTable"][];
+        };
+        AnalysedInsert: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            connector: string;
+            line: number;
+            mode: string;
+            number: number;
+            query: string;
+            table: string;
+        };
+        AnalysedSelect: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            line: number;
+            number: number;
+        };
+        AnalysedStatement: {
+            column: number;
+            kind: string;
+            line: number;
+            name: string;
+            number: number;
+        };
+        AnalysedTable: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            connector: string;
+            line: number;
+            name: string;
         };
         /** @enum {string} */
         AnswerKind: "exact" | "approximate" | "before" | "after" | "unmapped" | "unknown";
@@ -2857,6 +2958,10 @@ export interface components {
             write: boolean;
         };
         Column: {
+            name: string;
+            type: string;
+        };
+        ColumnAnswer: {
             name: string;
             type: string;
         };
@@ -4505,6 +4610,15 @@ export interface components {
             subject: string;
             verb: string;
         };
+        PlannedQuery: {
+            columns: components["schemas"]["QueryColumn"][];
+            connector: string;
+            line: number;
+            mode: string;
+            query: string;
+            statement: number;
+            table: string;
+        };
         Position: {
             location: string;
             offset: number | components["schemas"]["SymbolicOffset"] | null;
@@ -4523,6 +4637,7 @@ export interface components {
             exit_code: number;
             field: string | null;
             hint: string;
+            place: components["schemas"]["ScriptPlace"] | null;
             retryable: boolean;
             status: number;
             title: string;
@@ -4676,6 +4791,10 @@ export interface components {
             left_out: components["schemas"]["LeftOut"][];
             notes: string[];
             source_alias: string;
+        };
+        QueryColumn: {
+            name: string;
+            type: string;
         };
         /**
          * Question
@@ -5340,6 +5459,7 @@ export interface components {
             base: number;
             diff: string[];
             hash: string;
+            queries: components["schemas"]["PlannedQuery"][];
             statements: components["schemas"]["StatementLine"][];
             stream: string;
             version: number;
@@ -5355,6 +5475,22 @@ export interface components {
                 [key: string]: string;
             }[];
             number: number;
+        };
+        ScriptPlace: {
+            column: number | null;
+            excerpt: string;
+            line: number | null;
+            statement: number | null;
+        };
+        ScriptProblem: {
+            column: number | null;
+            condition: string;
+            excerpt: string;
+            exit_code: number;
+            hint: string;
+            line: number | null;
+            message: string;
+            statement: number | null;
         };
         Security: {
             login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
@@ -6005,6 +6141,96 @@ export interface components {
             records_per_s: (number | null)[];
             step_ms: number;
         };
+        TrialAnswer: {
+            account: string;
+            ahead: number;
+            analysed: components["schemas"]["AnalysedAnswer"] | null;
+            began_at_ms: number | null;
+            columns: components["schemas"]["ColumnAnswer"][];
+            ended_at_ms: number | null;
+            id: string;
+            is_cached: boolean;
+            kind: components["schemas"]["TrialKind"];
+            limit: components["schemas"]["TrialLimit"] | null;
+            limits: components["schemas"]["TrialLimits"];
+            made_at_ms: number;
+            now_ms: number;
+            problems: components["schemas"]["ScriptProblem"][];
+            row_count: number;
+            rows: unknown[][];
+            select: number | null;
+            selected: number | null;
+            start: string | null;
+            state: components["schemas"]["TrialState"];
+            stream: string;
+            version: number | null;
+            why: string;
+        };
+        /** @enum {string} */
+        TrialKind: "validation" | "preview";
+        /** @enum {string} */
+        TrialLimit: "rows" | "bytes" | "seconds";
+        TrialLimits: {
+            bytes: number;
+            memory_bytes: number;
+            rows: number;
+            seconds: number;
+        };
+        /**
+         * TrialRequest
+         * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
+         *
+         *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
+         */
+        TrialRequest: {
+            /**
+             * Fresh
+             * @default false
+             */
+            fresh: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "validation" | "preview";
+            /**
+             * Rows
+             * @default 100
+             */
+            rows: number;
+            /**
+             * Script
+             * @default null
+             */
+            script: string | null;
+            /**
+             * Seconds
+             * @default 60
+             */
+            seconds: number;
+            /**
+             * Select
+             * @default 0
+             */
+            select: number;
+            /**
+             * Start
+             * @default null
+             */
+            start: string | null;
+            /**
+             * Stream
+             * @default null
+             */
+            stream: string | null;
+            /**
+             * Version
+             * @default null
+             */
+            version: number | null;
+        };
+        /** @enum {string} */
+        TrialState: "waiting" | "starting" | "running" | "finished" | "failed" | "stopped";
         /**
          * Uncommitted
          * @description What becomes of a Spark batch that has begun and was not committed.
@@ -11191,6 +11417,182 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_api_v1_trials_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrialRequest"];
+            };
+        };
+        responses: {
+            /** @description One that is under way, or an earlier answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description It has begun, or waits for its turn */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    trial_api_v1_trials__trial_id__get: {
+        parameters: {
+            query?: {
+                rows?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_v1_trials__trial_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It ends, or is forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_api_v1_trials__trial_id__events_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string;
+            };
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: trial, rows, ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 from anabranch.config.jobsettings import SAFE_PATH, TIED
@@ -27,13 +28,14 @@ def start(
     err: IO[Any] | None,
     tied: bool,
     held: IO[Any] | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[Any]:
     """Start a job's module with this Python; a job that is tied takes ``TIED``.
 
     ``out`` and ``err`` are as ``Popen`` has them, None is inherited; with ``subprocess.PIPE`` the output is text.
-    ``held`` is as for ``spawn``.
+    ``held`` is as for ``spawn``; ``variables`` are more of its environment.
     """
-    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, **variables}
     command = [sys.executable, "-m", module, *arguments]
     return spawn(command, python, None, out=out, err=err, tied=tied, held=held)
 

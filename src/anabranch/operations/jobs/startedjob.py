@@ -59,6 +59,23 @@ class StartedJob:
         while out is not None and (line := await asyncio.to_thread(out.readline)):
             yield line
 
+    async def lines_within(self, longest: int) -> AsyncIterator[str]:
+        """``lines`` without a thread that waits for them, to be read once.
+
+        Raises ValueError for a line of more than ``longest`` bytes.
+        """
+        out = self._process.stdout
+        if out is None:
+            return
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=longest)
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), out)
+        try:
+            while line := await reader.readline():
+                yield line.decode("utf-8", "replace")
+        finally:
+            transport.close()
+
     def end(self, *, interrupted: bool = False) -> None:
         """Have it end cleanly; does not wait.  ``interrupted`` by Ctrl-C: a tied job says so."""
         if self.code is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 from anabranch.config.jobspec import write_spec
@@ -23,16 +24,18 @@ def start_stream(
     settings: Mapping[str, str],
     directory: Path,
     arguments: Sequence[str] = (),
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> StartedJob:
     """Start the job, which ends with this process; its events are the lines of its output.
 
-    ``arguments`` are more of its own, such as ``--mode validate``.  ``directory`` gets the specification and the log.
+    ``arguments`` are more of its own, such as ``--mode validate``, and ``variables`` of its environment.  ``directory``
+    gets the specification and the log.
     Raises what the checks of Spark raise, and NoLogDirectoryError.
     """
     spec_file, conf, log, output = _prepared(spec, master, settings, directory)
     with output:
         words = [spec_file, *conf, "--log", str(log), *arguments]
-        process = jobprocess.start(MODULE, words, out=subprocess.PIPE, err=output, tied=True)
+        process = jobprocess.start(MODULE, words, out=subprocess.PIPE, err=output, tied=True, variables=variables)
     return StartedJob(spec.run, log, process)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -29,16 +29,45 @@ class StatementLine:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryColumn:
+    """A column that a query writes, with its type as Spark's SQL writes it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """A query that a version would run: the INSERT that it is, and what it writes into.
+
+    ``mode`` is ``append``, ``update`` or ``complete``.
+    """
+
+    query: str
+    statement: int
+    line: int
+    table: str
+    connector: str
+    mode: str
+    columns: tuple[QueryColumn, ...]
+
+
+Validate = Callable[[str], Awaitable[Mapping[str, Any]]]
+"""Has Spark look at a script: the event ``analysed``, or an error that says why it cannot be run."""
+
+
+@dataclass(frozen=True, slots=True)
 class SaveStreamPlan:
     """A version that would be saved; ``diff`` is against ``base``, 0 for a stream that is new.
 
-    A new stream's first version is published; another is once that is asked for.
+    A new stream's first version is published; another is once that is asked for.  ``queries`` are as Spark sees them.
     """
 
     stream: str
     version: int
     base: int
     statements: tuple[StatementLine, ...]
+    queries: tuple[PlannedQuery, ...]
     diff: tuple[str, ...]
     hash: str
     made: StreamVersion = field(metadata=REQUEST)
@@ -55,32 +84,40 @@ class SavedStream:
 
 
 async def plan_create(
-    stored: StoredStreams, name: str, script: str, settings: StreamSettings, description: str, note: str
+    stored: StoredStreams,
+    name: str,
+    script: str,
+    settings: StreamSettings,
+    description: str,
+    note: str,
+    validate: Validate,
 ) -> SaveStreamPlan:
-    """What would be saved of a new stream; raises ScriptError, StreamExistsError."""
+    """What would be saved of a new stream; raises ScriptError, StreamExistsError, and what ``validate`` raises."""
     with suppress(NoStreamError):
         await asyncio.to_thread(stored.get, name)
         raise StreamExistsError(name)
     made = StreamVersion(1, 0, "", note, script, settings)
-    statements = _statements(script)
-    hash_ = plan_hash("streams.create", name, script, asdict(settings), description)
-    return SaveStreamPlan(name, 1, 0, statements, (), hash_, made, 0, description)
+    statements, queries = _statements(script), _queries(await validate(script))
+    seen = [asdict(settings), [asdict(one) for one in queries]]
+    hash_ = plan_hash("streams.create", name, script, seen, description)
+    return SaveStreamPlan(name, 1, 0, statements, queries, (), hash_, made, 0, description)
 
 
 async def plan_edit(
-    stored: StoredStreams, name: str, script: str | None, changes: Mapping[str, Any], note: str
+    stored: StoredStreams, name: str, script: str | None, changes: Mapping[str, Any], note: str, validate: Validate
 ) -> SaveStreamPlan:
     """What would be saved over the newest version: ``changes`` of its settings, and a script unless that stays.
 
-    Raises ScriptError, NoStreamError.
+    Raises ScriptError, NoStreamError, and what ``validate`` raises.
     """
     stream, base = await asyncio.to_thread(lambda: (stored.get(name), stored.version(name, stored.newest(name))))
     text = base.script if script is None else script
     made = StreamVersion(base.number + 1, 0, "", note, text, replace(base.settings, **changes))
-    statements = _statements(text)
-    hash_ = plan_hash("streams.edit", name, stream.revision, text, asdict(made.settings))
+    statements, queries = _statements(text), _queries(await validate(text))
+    seen = [asdict(made.settings), [asdict(one) for one in queries]]
+    hash_ = plan_hash("streams.edit", name, stream.revision, text, seen)
     lines = tuple(diff(base, made))
-    return SaveStreamPlan(name, made.number, base.number, statements, lines, hash_, made, stream.revision)
+    return SaveStreamPlan(name, made.number, base.number, statements, queries, lines, hash_, made, stream.revision)
 
 
 async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:
@@ -94,6 +131,18 @@ async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> 
         stream = StoredStream(planned.stream, 1, author, planned.description, at, 1, 0, *begins, "", at, 0, 0)
         await asyncio.to_thread(stored.add, stream, version)
     return SavedStream(planned.stream, version.number)
+
+
+def _queries(analysed: Mapping[str, Any]) -> tuple[PlannedQuery, ...]:
+    connectors = {one["name"]: one["connector"] for one in analysed["tables"]}
+    return tuple(
+        PlannedQuery(
+            *(one["query"], one["number"], one["line"], one["table"]),
+            *(connectors.get(one["table"], ""), one["mode"]),
+            tuple(QueryColumn(column["name"], column["type"]) for column in one["columns"]),
+        )
+        for one in analysed["inserts"]
+    )
 
 
 def _statements(script: str) -> tuple[StatementLine, ...]:

@@ -47,19 +47,19 @@ async def events(here: Here, request: Request, caller: AsViewer) -> Response:
 async def _told(here: Instance, caller: Caller, request: Request) -> AsyncIterator[str]:
     loop = asyncio.get_running_loop()
     with here.hub.listening() as listener:
-        yield _event("open", {"instance": here.name, "acts": here.acting.acts})
+        yield event("open", {"instance": here.name, "acts": here.acting.acts})
         known_until = loop.time() + KNOWN_S
         while True:
             if loop.time() >= known_until:
                 if not await here.tokens.is_known_now(caller, request):
-                    yield _event("signed-out", {})
+                    yield event("signed-out", {})
                     return
                 known_until = loop.time() + KNOWN_S
             told = await _next(listener)
             if listener.is_dropped and told is None:
-                yield _event("lost", {})
+                yield event("lost", {})
                 return
-            yield ": quiet\n\n" if told is None else _event(told.kind, told.data)
+            yield ": quiet\n\n" if told is None else event(told.kind, told.data)
             if told is not None and told.kind == ENDING:
                 return
 
@@ -72,5 +72,6 @@ async def _next(listener: Listener) -> Event | None:
         return None
 
 
-def _event(kind: str, data: object) -> str:
+def event(kind: str, data: object) -> str:
+    """An event as it is sent."""
     return f"event: {kind}\ndata: {json.dumps(data)}\n\n"

@@ -20,12 +20,13 @@ from anabranch.operations.streams.changing import (
     RunStreamPlan,
     StreamVerb,
 )
-from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan
+from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Validate
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Request, Verb
 from anabranch.service.words import command
 from anabranch.store.streams import StoredStreams
 from anabranch.streams.state.results import StateChoice
+from anabranch.streams.trials import TrialKind, TrialQuestion
 from anabranch.streams.versions import StreamSettings
 
 StreamName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -86,16 +87,24 @@ def _stored(reach: Reach) -> StoredStreams:
     return reach.migrating.stored.streams
 
 
+def _validate(reach: Reach, stream: str) -> Validate:
+    async def validate(script: str) -> Mapping[str, Any]:
+        return await reach.trials.validated(reach.account, TrialQuestion(TrialKind.VALIDATION, script, stream))
+
+    return validate
+
+
 async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStreamPlan:
     settings = StreamSettings(request.trigger, request.restarts)
     asked = request.stream, request.script, settings, request.description, request.note
-    return await saving.plan_create(_stored(reach), *asked)
+    return await saving.plan_create(_stored(reach), *asked, _validate(reach, request.stream))
 
 
 async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan:
     given = {"trigger": request.trigger, "restarts": request.restarts}
     changes = {name: value for name, value in given.items() if value is not None}
-    return await saving.plan_edit(_stored(reach), request.stream, request.script, changes, request.note)
+    validate = _validate(reach, request.stream)
+    return await saving.plan_edit(_stored(reach), request.stream, request.script, changes, request.note, validate)
 
 
 async def _save(reach: Reach, _: StreamRequest, planned: SaveStreamPlan) -> SavedStream:

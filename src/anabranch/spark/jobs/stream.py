@@ -2,9 +2,10 @@
 
 Arguments: the file with a StreamRunSpec, then ``--mode`` (``run``, ``validate``, ``preview``, ``try``), ``--master``,
 ``--log FILE``, ``--events FILE`` and ``--conf KEY=VALUE`` (Spark settings, repeatable) where wanted; to validate
-``--plans``, to preview ``--select N``, ``--rows N``, ``--seconds S`` and ``--start POSITION``.  With ``--master``
-Spark's Kafka source is brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give it
-``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of standard input ends the job, too.
+``--plans``, to preview ``--select N``, ``--rows N``, ``--bytes N`` (of rows), ``--seconds S``, ``--start POSITION``.
+With ``--master`` Spark's Kafka source is brought, unless ``spark.jars`` settings bring it; with ``spark-submit`` give
+it ``--jars $(python -m anabranch.jars.connector)``.  With ``--tied`` the end of standard input ends the job, too.
+With ``--memory BYTES`` neither this process nor any that it starts may have more memory of its own for data.
 
 Each event is a line of JSON on standard output, or of the events file, which becomes ``FILE.1`` once it is full:
 docs/reference/stream-events.md.  SIGTERM and SIGINT end each query after the micro-batch that runs.  Exits with 0 where
@@ -37,6 +38,7 @@ from anabranch.jars.connector import with_connector
 from anabranch.model.start import StartPosition
 from anabranch.spark.errors import JvmGoneError
 from anabranch.spark.jobs.ending import JobFaultError
+from anabranch.spark.jobs.limits import RoomForRows, limit_memory
 from anabranch.spark.jobs.stream_events import StreamEvents, shown, take_output
 from anabranch.spark.jobs.stream_told import analysed_fields, columns_fields
 from anabranch.spark.jobs.tied import end_with_command, name_of, terminate
@@ -111,6 +113,8 @@ class JobOfStream:
         self._events = replace(self._events, spec=spec)
         log = None if options.log is None else str(options.log)
         self._events.tell(StreamEventKind.STARTING, master=options.master, spark_log=log)
+        if options.memory:
+            limit_memory(options.memory)
         split(spec.script)  # what needs no Spark is told before it has started
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         if options.tied:
@@ -167,11 +171,16 @@ class JobOfStream:
             raise NoSelectError(number, tuple(found.selects))
         self._events.tell(StreamEventKind.COLUMNS, statement=number, columns=columns_fields(rows.schema))
 
-        def show(batch: int, found: Sequence[Row]) -> None:
-            self._events.tell(StreamEventKind.ROWS, batch=batch, rows=[[shown(one) for one in row] for row in found])
+        room = RoomForRows(self._options.bytes)
 
-        self.outcome, count = preview(rows, self._options.rows, self._options.seconds, self._is_asked, show)
-        self._more = {"rows": count}
+        def show(batch: int, found: Sequence[Row]) -> int:
+            told = room.take([[shown(one) for one in row] for row in found])
+            if told:
+                self._events.tell(StreamEventKind.ROWS, batch=batch, rows=told)
+            return len(told)
+
+        self.outcome, limit, count = preview(rows, self._options.rows, self._options.seconds, self._is_asked, show)
+        self._more = {"rows": count, "limit": limit}
         return 0
 
     def _run(self, spark: SparkSession, spec: StreamRunSpec) -> int:
@@ -284,7 +293,9 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--select", type=int, default=0)
     parser.add_argument("--rows", type=int, default=20)
+    parser.add_argument("--bytes", type=int, default=0, help="of rows, 0 for any number")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--memory", type=int, default=0)
     parser.add_argument("--start")
     parser.add_argument("--tied", action="store_true")
     return parser.parse_args(argv)

@@ -23,7 +23,8 @@ from anabranch.spark.streams.refusals import sentence
 MOST_PER_BATCH = 10_000
 """Records that a micro-batch of a preview reads at most, of each Kafka table."""
 _LOOK_S = 0.1
-ShowRows = Callable[[int, Sequence[Row]], None]
+ShowRows = Callable[[int, Sequence[Row]], int]
+"""Takes the rows of a batch, and says how many of them it took: with fewer than all it takes no more."""
 
 
 @dataclass(eq=False)
@@ -43,28 +44,38 @@ class _Shown:
     most: int
     show: ShowRows
     rows: int = 0
+    is_full: bool = False
+
+    @property
+    def has_all(self) -> bool:
+        return self.is_full or self.rows >= self.most
+
+    @property
+    def limit(self) -> str | None:
+        return "bytes" if self.is_full else "rows" if self.rows >= self.most else None
 
     def take(self, batch: DataFrame, batch_id: int) -> None:
-        left = self.most - self.rows
-        if left > 0:
-            found = batch.take(left)
-            self.rows += len(found)
-            if found:
-                self.show(batch_id, found)
+        if self.has_all:
+            return
+        found = batch.take(self.most - self.rows)
+        taken = self.show(batch_id, found) if found else 0
+        self.rows += taken
+        self.is_full = taken < len(found)
 
 
 def preview(
     rows: DataFrame, most: int, seconds: float, is_asked: Callable[[], bool], show: ShowRows
-) -> tuple[str, int]:
+) -> tuple[str, str | None, int]:
     """Show at most so many rows, for at most so long.
 
-    Returns ``finished``, ``timeout`` or ``stopped``, and how many rows there were.  Raises PreviewFailedError.
+    Returns ``finished``, ``timeout`` or ``stopped``, the limit that ended it (``rows``, ``bytes``, ``seconds`` or
+    None), and how many rows there were.  Raises PreviewFailedError.
     """
     found = _Shown(most, show)
     try:
         if not rows.isStreaming:
             found.take(rows, 0)
-            return "finished", found.rows
+            return "finished", found.limit, found.rows
         with ScratchDirectory("preview") as scratch:
             place = (scratch.path / "checkpoint").as_uri()
             mode = first_mode(rows, ("append", "update", "complete"))
@@ -72,7 +83,8 @@ def preview(
                 rows.writeStream.foreachBatch(found.take).outputMode(mode).option("checkpointLocation", place).start()
             )
             try:
-                return _until(query, found, time.monotonic() + seconds, is_asked), found.rows
+                outcome = _until(query, found, time.monotonic() + seconds, is_asked)
+                return outcome, "seconds" if outcome == "timeout" else found.limit, found.rows
             finally:
                 query.stop()
     except PreviewFailedError:
@@ -83,7 +95,7 @@ def preview(
 
 
 def _until(query: StreamingQuery, found: _Shown, deadline: float, is_asked: Callable[[], bool]) -> str:
-    while found.rows < found.most:
+    while not found.has_all:
         failed = query._jsq.exception()
         if failed.isDefined():
             condition, why, fix = innermost(failed.get())
