@@ -69,8 +69,12 @@ class ServiceProblemError(AnabranchError):
 
     detail: str
     fix: str = ""
+    excerpt: str = ""
 
-    _message = "{detail}"
+    @property
+    def message(self) -> str:
+        return "\n    ".join([self.detail, *self.excerpt.splitlines()])
+
     _hint = "{fix}"
 
 
@@ -98,7 +102,9 @@ _BY_EXIT_CODE: Mapping[int, type[ServiceProblemError]] = {
 def problem_error(problem: Mapping[str, Any], fix: str = "") -> ServiceProblemError:
     """The error of a problem document; ``fix`` takes the place of its hint."""
     kind = _BY_EXIT_CODE.get(problem.get("exit_code", 0), ServiceProblemError)
-    return kind(printable(str(problem.get("detail", ""))), fix or printable(str(problem.get("hint") or "")))
+    place = problem.get("place") or {}
+    excerpt = "\n".join(printable(line) for line in str(place.get("excerpt") or "").splitlines())
+    return kind(printable(str(problem.get("detail", ""))), fix or printable(str(problem.get("hint") or "")), excerpt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,10 @@ class ServiceClient:
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """What is answered, as JSON; raises what ``get`` raises."""
         return self._asked("POST", path, json.dumps(body).encode())
+
+    def delete(self, path: str) -> Any:
+        """What is answered, as JSON; raises what ``get`` raises."""
+        return self._asked("DELETE", path, None)
 
     def _asked(self, method: str, path: str, body: bytes | None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}

@@ -115,8 +115,8 @@ class TrialAnswer:
     problems: tuple[ScriptProblem, ...]
 
 
-def trial_answer(trial: Trial, *, rows: bool = True, is_cached: bool = False) -> TrialAnswer:
-    """A trial as it stands."""
+def trial_answer(trial: Trial, *, rows: bool = True, after: int = 0, is_cached: bool = False) -> TrialAnswer:
+    """A trial as it stands, without the first ``after`` rows, or without any."""
     question = trial.question
     is_preview = question.kind is TrialKind.PREVIEW
     return TrialAnswer(
@@ -140,7 +140,7 @@ def trial_answer(trial: Trial, *, rows: bool = True, is_cached: bool = False) ->
         selected=trial.selected,
         columns=_columns(trial.columns),
         row_count=len(trial.rows),
-        rows=tuple(tuple(row) for row in trial.rows) if rows else (),
+        rows=tuple(tuple(row) for row in trial.rows[after:]) if rows else (),
         analysed=None if trial.analysed is None else analysed_answer(trial.analysed),
         problems=() if trial.problem is None else (trial.problem,),
     )

@@ -18,6 +18,7 @@ const made = (type: string, title: string, status: number, detail: string, hint:
   retryable,
   exit_code: 1,
   field: null,
+  place: null,
 });
 
 /** What an answer that is none says, whoever gave it. */

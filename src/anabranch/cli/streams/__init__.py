@@ -9,7 +9,7 @@ from anabranch.cli.streams.preview import preview
 from anabranch.cli.streams.run import run
 from anabranch.cli.streams.saving import create, delete, edit, publish, rollback
 from anabranch.cli.streams.showing import diff, list_, logs, show, versions
-from anabranch.cli.streams.trying import try_
+from anabranch.cli.streams.try_checkpoints import try_
 from anabranch.cli.streams.validate import validate
 
 app = typer.Typer(help="Run SQL on streams: here, or kept running by the service.", no_args_is_help=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -21,6 +21,8 @@ from anabranch.cli.service_operation import carried_out
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
 
+PLAN_S = 240.0
+"""How long a plan may take: Spark looks at a script that is to be saved, and may have to wait for its turn."""
 StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", autocompletion=stream_names, show_default=False)]
 
 
@@ -51,10 +53,10 @@ def change(
     command: str = "",
 ) -> Any:
     """Have the service plan a verb of streams, and apply it; returns what came of it, None where it was only shown."""
-    name = str(request["stream"])
+    name, patient = str(request["stream"]), replace(client, timeout_s=PLAN_S)
 
     async def planned() -> StreamChange:
-        answer = await asyncio.to_thread(client.post, f"/streams/{verb}/plan", request)
+        answer = await asyncio.to_thread(patient.post, f"/streams/{verb}/plan", request)
         return StreamChange(answer["id"], answer["hash"], answer["plan"])
 
     look = f"anabranch stream show {quoted(name)}"

@@ -35,12 +35,7 @@ def spec_of(
 
     Exits with the script's error where that needs no Spark to be found.
     """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UnreadableFileError(str(file), error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(str(file), f"not UTF-8 text: {error}", "save it as UTF-8") from error
+    text = text_of_script(file)
     try:
         split(text)
     except ScriptError as error:
@@ -48,6 +43,16 @@ def spec_of(
         fail(file, told)
     run = f"run-{uuid.uuid4().hex[:12]}"
     return StreamRunSpec(name or file.stem, 1, run, 1, text, checkpoints, contexts(ctx).contexts, trigger=trigger)
+
+
+def text_of_script(file: Path) -> str:
+    """What a script's file holds; raises UnreadableFileError."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UnreadableFileError(str(file), error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(str(file), f"not UTF-8 text: {error}", "save it as UTF-8") from error
 
 
 async def follow(start: Callable[[], StartedJob], file: Path, tell: Callable[[StreamEvent, str], None]) -> int:

@@ -90,7 +90,13 @@ def save_plan(shown: StreamChange) -> RenderableType:
     """A version that would be saved."""
     plan = shown.plan
     head = Text(f"version {plan['version']} of stream {plan['stream']}, {count(len(plan['statements']))} statements")
-    return Group(head, diff(plan["diff"])) if plan["base"] else head
+    queries = grid("QUERY", "STATEMENT", "INTO", "CONNECTOR", "OUTPUT MODE", "COLUMNS", right=("STATEMENT",))
+    for one in plan["queries"]:
+        shape = ", ".join(f"{column['name']} {column['type']}" for column in one["columns"])
+        queries.add_row(
+            one["query"], str(one["statement"]), one["table"], one["connector"], one["mode"], printable(shape)
+        )
+    return Group(head, queries, diff(plan["diff"])) if plan["base"] else Group(head, queries)
 
 
 def publish_plan(shown: StreamChange) -> RenderableType:

@@ -13,7 +13,7 @@ from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
 from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, change
-from anabranch.config.yaml_file import UnreadableFileError
+from anabranch.cli.streams.local import text_of_script
 from anabranch.errors import InvalidFieldError
 from anabranch.streams.versions import StreamSettings
 
@@ -34,8 +34,12 @@ def create(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Save a script as a new stream; its first version is published, and nothing runs yet."""
-    request: dict[str, Any] = {"stream": name, "script": _text(file), "description": description, "note": note}
+    """Save a script as a new stream; its first version is published, and nothing runs yet.
+
+    Spark looks at the script first, which takes some seconds: one that it refuses is not saved, and is shown with its
+    line.
+    """
+    request: dict[str, Any] = {"stream": name, "script": text_of_script(file), "description": description, "note": note}
     request |= {"trigger": trigger, "restarts": restarts}
     client = service_of(ctx, service)
     change(client, "create", request, render.save_plan, lambda done: render.created(done, service), output)
@@ -53,13 +57,16 @@ def edit(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Save another version of a stream; what runs goes on, and the next start runs what is published."""
+    """Save another version of a stream; what runs goes on, and the next start runs what is published.
+
+    Spark looks at the script first, as for `stream create`.
+    """
     if file is None and trigger is None and restarts is None:
         raise InvalidFieldError(
             "stream edit", "FILE", "nothing to change was given", "give FILE, --trigger, --restarts"
         )
     given: dict[str, Any] = {"trigger": trigger, "restarts": restarts}
-    given["script"] = None if file is None else _text(file)
+    given["script"] = None if file is None else text_of_script(file)
     request = {"stream": name, "note": note, **{key: value for key, value in given.items() if value is not None}}
     client = service_of(ctx, service)
     change(client, "edit", request, render.save_plan, lambda done: render.saved(done, service), output)
@@ -104,12 +111,3 @@ def delete(
         wanted=plan,
         command=f"anabranch stream delete {quoted(name)}{repeated_service(service)}",
     )
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UnreadableFileError(str(file), error.strerror or str(error)) from error
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(str(file), f"not UTF-8 text: {error}", "save it as UTF-8") from error

@@ -1,70 +1,135 @@
-"""``anabranch stream try``: whether a script goes on with checkpoints that there are."""
+"""What the verbs share that have the service try a script: by the name of a saved stream, or a file that is sent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import platformdirs
 import typer
-from rich.console import RenderableType
 
-from anabranch.cli.options import settings_of
-from anabranch.cli.output import Format, FormatOption, emit
-from anabranch.cli.render import grid
-from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, follow, spec_of
-from anabranch.errors import RefusedError
-from anabranch.streams.events import StreamEvent, StreamEventKind
-from anabranch.streams.state.results import TrialResult
+from anabranch.cli.completing import stream_names
+from anabranch.cli.service_options import service_of
+from anabranch.cli.streams.local import fail, text_of_script
+from anabranch.cli.words import count
+from anabranch.errors import AnabranchError, InvalidFieldError, RefusedError
 
-_WORDS = {
-    TrialResult.NEW: "begins where its tables say",
-    TrialResult.SAME: "is what ran last",
-    TrialResult.FITS: "goes on",
-    TrialResult.CHANGED: "would go on, and mean something else",
-    TrialResult.REFUSED: "does not go on",
-    TrialResult.GONE: "is gone; its checkpoint stays",
-}
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.cli.service_client import ServiceClient
+
+LOOK_S = 0.3
+INTERRUPTED = 130
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
+
+ScriptOrStream = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE|STREAM",
+        help="A script's file, or the name of a stream of the service.",
+        autocompletion=stream_names,
+        show_default=False,
+    ),
+]
+VersionOption = Annotated[
+    int | None,
+    typer.Option("--version", min=1, help="Of the stream; default: the one that is published.", show_default=False),
+]
+TryingServiceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--service",
+        metavar="URL",
+        help="Have this service try it, also a file; default for a stream: as for all verbs that ask the service.",
+        show_default=False,
+    ),
+]
+HereMasterOption = Annotated[
+    str | None, typer.Option("--master", help="Spark master, where it is tried here; default local[2].")
+]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Show no earlier answer of the service, which is kept for 5 minutes.")
+]
 
 
-def try_(
+@dataclass(eq=False)
+class TrialEndedError(RefusedError):
+    """The service has ended a trial before it was done."""
+
+    why: str
+
+    _message = "the service ended it: {why}"
+    _hint = "ask again"
+
+
+def is_of_service(word: str, version: int | None, service: str | None) -> bool:
+    """Whether the service tries it: a stream's name that is no file here, and whatever a service was named for."""
+    is_name = _NAME.fullmatch(word) is not None and not word.endswith(".sql") and not Path(word).exists()
+    return is_name or version is not None or service is not None
+
+
+def check_elsewhere(verb: str, master: str | None, conf: list[str] | None) -> None:
+    """Raise InvalidFieldError for settings of Spark where the service has its own."""
+    given = "--master" if master is not None else "--conf" if conf else ""
+    if given:
+        fix = "leave it out, or name a file without --service"
+        raise InvalidFieldError(f"stream {verb}", given, "the service has its own settings of Spark", fix)
+
+
+def tried(
     ctx: typer.Context,
-    file: FileArgument,
-    checkpoints: Annotated[str, typer.Option(help="Where the checkpoints are.")],
-    master: MasterOption = "local[1]",
-    conf: ConfOption = None,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Try each query of a script on a copy of its checkpoint; exits with 3 where one does not go on.
+    service: str | None,
+    word: str,
+    version: int | None,
+    request: Mapping[str, Any],
+    begun: Callable[[Any], None],
+    told: Callable[[Any], None],
+) -> Any:
+    """Have the service try a script, and stay until that is over; returns the trial as it ended.
 
-    Nothing is read, computed or written: a stream may run with these checkpoints meanwhile. See
-    docs/how-to/keep-streams-running.md.
+    ``begun`` is handed the trial as it was first answered, and ``told`` each later look at it, with new rows alone.
+    Ctrl-C ends the trial, and exits with 130.  What is wrong with the script is written, and exits with its code.
     """
-    from anabranch.operations.jobs.streamjob import start_stream
+    client = service_of(ctx, service)
+    if version is None and Path(word).is_file():
+        named: dict[str, Any] = {"script": text_of_script(Path(word))}
+    else:
+        named = {"stream": word} | ({} if version is None else {"version": version})
+    trial = client.post("/trials", {**request, **named})
+    path = f"/trials/{trial['id']}"
+    try:
+        begun(trial)
+        rows = 0
+        while True:
+            trial = client.get(path, after=rows)
+            rows += len(trial["rows"])
+            told(trial)
+            if trial["ended_at_ms"] is not None:
+                break
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        _end(client, path)
+        raise typer.Exit(INTERRUPTED) from None
+    if trial["state"] == "failed":
+        (problem,) = trial["problems"]
+        fail(Path(word), {**problem, "error": problem["message"]})
+    if trial["state"] == "stopped":
+        raise TrialEndedError(trial["why"])
+    return trial
 
-    place = checkpoints if ":/" in checkpoints else str(Path(checkpoints).expanduser().absolute())
-    spec, settings = spec_of(ctx, file, checkpoints=place), settings_of(conf)
-    directory = platformdirs.user_state_path("anabranch") / "stream" / "try"
-    found: list[dict[str, Any]] = []
 
-    def tell(event: StreamEvent, _line: str) -> None:
-        if event.kind is StreamEventKind.TRIED:
-            found.extend(event.fields["queries"])
-
-    code = run_verb(follow(lambda: start_stream(spec, master, settings, directory, ("--mode", "try")), file, tell))
-    if code == 0:
-        emit({"queries": found}, trials(found), output)
-        if any(TrialResult(one["result"]) in (TrialResult.CHANGED, TrialResult.REFUSED) for one in found):
-            code = RefusedError.exit_code
-    raise typer.Exit(code)
+def begun(trial: Mapping[str, Any]) -> None:
+    """Say that a trial waits, or that an earlier answer is shown."""
+    if trial["is_cached"] and trial["kind"] == "preview":
+        age = max(0, trial["now_ms"] - trial["ended_at_ms"]) // 1000
+        typer.echo(f"this was looked at {age:,} s ago; --fresh looks again", err=True)
+    elif trial["state"] == "waiting":
+        typer.echo(f"waiting for {count(trial['ahead'] + 1)} other trials to end", err=True)
 
 
-def trials(found: Sequence[dict[str, Any]]) -> RenderableType:
-    """What was tried, as a table."""
-    shown = grid("QUERY", "STATEMENT", "LINE", "RESULT", "WHY", right=("STATEMENT", "LINE"))
-    for one in found:
-        result = _WORDS[TrialResult(one["result"])]
-        shown.add_row(one["query"], str(one["statement"]), str(one["line"]), result, "\n".join(one["why"]))
-    return shown
+def _end(client: ServiceClient, path: str) -> None:
+    with suppress(AnabranchError):  # it ends by itself, too, since nobody asks for it any more
+        client.delete(path)

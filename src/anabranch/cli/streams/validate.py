@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import platformdirs
@@ -14,24 +16,42 @@ from anabranch.cli.options import settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, follow, spec_of
+from anabranch.cli.streams.local import ConfOption, follow, spec_of
+from anabranch.cli.streams.trying import (
+    HereMasterOption,
+    ScriptOrStream,
+    TryingServiceOption,
+    VersionOption,
+    begun,
+    check_elsewhere,
+    is_of_service,
+    tried,
+)
 from anabranch.streams.events import StreamEvent, StreamEventKind
 
 
 def validate(
     ctx: typer.Context,
-    file: FileArgument,
-    master: MasterOption = "local[1]",
+    script: ScriptOrStream,
+    version: VersionOption = None,
+    service: TryingServiceOption = None,
+    master: HereMasterOption = None,
     conf: ConfOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Look at a script as Spark does, and show its statements, tables and queries; exits with 2 where it is wrong.
 
-    Nothing is connected to: neither a cluster nor a database. The first error is shown with its line. See
-    docs/reference/stream-sql.md.
+    Nothing is connected to: neither a cluster nor a database. The first error is shown with its line. A file is looked
+    at here, a stream of the service by that. See docs/reference/stream-sql.md.
     """
     from anabranch.operations.jobs.streamjob import start_stream
 
+    if is_of_service(script, version, service):
+        check_elsewhere("validate", master, conf)
+        seen = tried(ctx, service, script, version, {"kind": "validation"}, begun, lambda _: None)["analysed"]
+        emit(seen, analysed(seen), output)
+        return
+    file = Path(script)
     spec, settings = spec_of(ctx, file), settings_of(conf)
     directory = platformdirs.user_state_path("anabranch") / "stream" / "validate"
     found: dict[str, Any] = {}
@@ -40,7 +60,8 @@ def validate(
         if event.kind is StreamEventKind.ANALYSED:
             found.update({name: event.fields[name] for name in ("statements", "tables", "selects", "inserts")})
 
-    code = run_verb(follow(lambda: start_stream(spec, master, settings, directory, ("--mode", "validate")), file, tell))
+    job = partial(start_stream, spec, master or "local[2]", settings, directory, ("--mode", "validate"))
+    code = run_verb(follow(job, file, tell))
     if code == 0:
         emit(found, analysed(found), output)
     raise typer.Exit(code)

@@ -76,11 +76,15 @@ async def ask(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
 
 @router.get("/{trial_id}", responses=answered(TrialAnswer))
 async def trial(
-    here: Here, trial_id: TrialId, caller: AsOperator, rows: Annotated[bool, Query()] = True
+    here: Here,
+    trial_id: TrialId,
+    caller: AsOperator,
+    rows: Annotated[bool, Query(description="Whether rows are answered.")] = True,
+    after: Annotated[int, Query(ge=0, lt=2**31, description="So many rows are known already.")] = 0,
 ) -> JSONResponse:
     """A trial as it stands; asking for it keeps it alive."""
     found = _found(here, trial_id, caller)
-    return answer(trial_answer(found, rows=rows))
+    return answer(trial_answer(found, rows=rows, after=after))
 
 
 @router.delete("/{trial_id}", status_code=204, responses=answered(None, 204, "It ends, or is forgotten"))
