@@ -6,6 +6,7 @@ Writes its port and an admin's token as a line of JSON once it answers, and ends
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,12 +14,16 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+from anabranch.cli.serve import receivers_of
 from anabranch.config.jobspec import write_spec
+from anabranch.config.serve_file import AlertsShape
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs.runlogs import open_log
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.streamjob import events_of
 from anabranch.service import instance
+from anabranch.service.alert_sending import Mail, Webhook
+from anabranch.service.alerting import Alerting
 from anabranch.service.streaming import Streaming
 from qa.service import serving
 
@@ -40,13 +45,20 @@ def start_stand_in(
     return StartedJob(spec.run, log, process)
 
 
+def _receivers() -> Mapping[str, Webhook | Mail]:
+    """Who is told of alerts, as the part ``alerts`` of a service's file in ``ANABRANCH_ALERTS`` has them."""
+    shape = AlertsShape.model_validate_json(os.environ.get("ANABRANCH_ALERTS", "{}"))
+    return receivers_of(shape, Path.cwd())
+
+
 def main(store: str, directory: str, port: int = 0) -> None:
     """Serve until standard input ends."""
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
     with (
         patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in)),
-        serving(store, {}, place, name=place.name, port=port) as served,
+        patch.object(instance, "Alerting", partial(Alerting, every_s=0.2)),
+        serving(store, {}, place, name=place.name, port=port, receivers=_receivers()) as served,
     ):
         print(json.dumps({"port": served.port, "token": served.tokens["admin"]}), flush=True)
         sys.stdin.read()

@@ -15,7 +15,8 @@ from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.model.home import expanded
 
 if TYPE_CHECKING:
-    from anabranch.config.serve_file import OidcShape, ServeShape
+    from anabranch.config.serve_file import AlertsShape, OidcShape, ServeShape
+    from anabranch.service.alert_sending import Mail, Webhook
     from anabranch.service.serving import Began
     from anabranch.service.settings import OidcSettings, ServeSettings
 
@@ -147,6 +148,7 @@ def _settings(
         proxies=tuple(str(one) for one in shape.proxies),
         hooks={name: tuple(command) for name, command in shape.hooks.items()},
         previews=AT_ONCE if shape.previews is None else shape.previews,
+        receivers=receivers_of(shape.alerts, base),
     )
 
 
@@ -156,6 +158,30 @@ def _below(base: Path, path: str | None) -> Path | None:
 
 def _located(base: Path, place: str | None) -> str | None:
     return place if place is None or "://" in place else str(base / expanded(place))
+
+
+def receivers_of(shape: AlertsShape, base: Path) -> dict[str, Webhook | Mail]:
+    """Who is told of alerts; raises InvalidFieldError."""
+    from anabranch.model.secrets import SecretKind, SecretRef
+    from anabranch.service.alert_sending import Mail, Webhook
+
+    def secret(name: str | None) -> SecretRef | None:
+        return None if name is None else SecretRef(SecretKind.ENV, name)
+
+    found: dict[str, Webhook | Mail] = {}
+    for name, one in shape.receivers.items():
+        field = f"alerts.receivers.{name}"
+        if (one.webhook is None) == (one.mail is None):
+            raise InvalidFieldError("serve", field, "a receiver is a webhook or mail", "give one of both")
+        if one.webhook is not None:
+            found[name] = Webhook(one.webhook, secret(one.secret_env))
+        elif shape.mail is None:
+            raise InvalidFieldError("serve", field, "no server for mail is named", "give alerts.mail with its host")
+        else:
+            server, to = shape.mail, tuple(one.mail or ())
+            password, ca = secret(server.password_env), _located(base, server.ca)
+            found[name] = Mail(server.host, server.port, server.sender, to, server.tls, server.user, password, ca)
+    return found
 
 
 def _oidc(shape: OidcShape, base: Path) -> OidcSettings:

@@ -28,6 +28,33 @@ class OidcShape(FileShape):
     )
 
 
+class ReceiverShape(FileShape):
+    """Who is told of alerts of streams: a webhook, or people by mail."""
+
+    webhook: str | None = Field(default=None, pattern=r"^https?://", description="An address that takes JSON by POST.")
+    secret_env: str | None = Field(default=None, description="Environment variable with the key that signs the body.")
+    mail: list[str] | None = Field(default=None, min_length=1, description="Addresses of people.")
+
+
+class MailShape(FileShape):
+    """The server that mail goes out by."""
+
+    host: str = Field(min_length=1, description="Its name.")
+    port: int = Field(default=587, ge=1, le=65535, description="Its port.")
+    sender: str = Field(pattern=r"@", description="The address that mail is from.")
+    tls: Literal["starttls", "tls", "none"] = Field(default="starttls", description="How the connection is encrypted.")
+    ca: str | None = Field(default=None, description="Certificates (PEM) that are trusted, in place of the system's.")
+    user: str = Field(default="", description="Who signs in there; nobody where it is empty.")
+    password_env: str | None = Field(default=None, description="Environment variable with the password.")
+
+
+class AlertsShape(FileShape):
+    """Who is told of alerts of streams."""
+
+    receivers: dict[str, ReceiverShape] = Field(default_factory=dict, description="By a name; each is told of all.")
+    mail: MailShape | None = Field(default=None, description="The server for receivers by mail.")
+
+
 class ServeShape(FileShape):
     """How the service runs; flags of `anabranch serve` come first."""
 
@@ -58,6 +85,7 @@ class ServeShape(FileShape):
     previews: int | None = Field(
         default=None, ge=0, le=50, description="Previews of scripts that may run at once; default 2, 0 allows none."
     )
+    alerts: AlertsShape = Field(default_factory=AlertsShape, description="Who is told of alerts of streams.")
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 
 

@@ -15,6 +15,7 @@ from anabranch.model.clock import now_ms
 from anabranch.operations.documents import plain
 from anabranch.routes.switch import Switch
 from anabranch.service.acting import Acting
+from anabranch.service.alerting import Alerting
 from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
 from anabranch.service.clusters import ClusterPool
@@ -82,11 +83,13 @@ class Instance:
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
         self.streaming = Streaming(stored, self.clusters, settings.jobs, self.hub, lambda: self.acting.acts)
+        told = settings.receivers, addresses.public or ""
+        self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
         self.trials = Trials(self.clusters, settings.jobs, settings.previews)
         self.reach = Reach(
             *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
             *(self.desk, launching, self.migrating),
-            *(self.streaming, self.trials),
+            *(self.streaming, self.trials, self.alerting),
         )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
@@ -118,6 +121,7 @@ class Instance:
             self.switching.watch(self.switch_steps.go_on),
             self.migrating.watch(),
             self.streaming.watch(),
+            self.alerting.watch(),
             self.trials.watch(),
             Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.service.alerting import Alerting
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import PathNotOpenError
 from anabranch.service.job_settings import JobSettings
@@ -31,9 +32,9 @@ class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
     ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations, ``streaming``
-    looks after streams, and ``trials`` tries scripts.  ``launched`` keeps each job that was started, for whom; ``tell``
-    keeps how far the operation came.  ``account`` is who applies a plan that ``planned_by`` has made.  ``ending`` is
-    set as the service ends.
+    looks after streams, ``trials`` tries scripts, ``alerting`` has who is told of alerts.  ``launched`` keeps each job
+    that was started, for whom; ``tell`` keeps how far the operation came.  ``account`` is who applies a plan that
+    ``planned_by`` has made.  ``ending`` is set as the service ends.
     """
 
     clusters: ClusterPool
@@ -45,6 +46,7 @@ class Reach:
     migrating: Migrating
     streaming: Streaming
     trials: Trials
+    alerting: Alerting
     account: str = ""
     planned_by: str = ""
     tell: Tell = nobody

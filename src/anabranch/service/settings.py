@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretRef
+from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.trials import AT_ONCE
 
@@ -35,6 +36,7 @@ class ServeSettings:
 
     ``proxies`` are addresses or networks of proxies whose word for who asks is taken.  ``hooks`` are commands of the
     operator's by name, which migrations may have run.  ``previews`` is how many previews may run at once, 0 for none.
+    ``receivers`` are told of alerts of streams.
     """
 
     host: str
@@ -50,3 +52,4 @@ class ServeSettings:
     proxies: tuple[str, ...] = ()
     hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     previews: int = AT_ONCE
+    receivers: Mapping[str, Webhook | Mail] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from anabranch.store.accounts import Accounts
+from anabranch.store.alerts import StoredAlerts
 from anabranch.store.audit import Audit
 from anabranch.store.catalog import StoredCatalog
 from anabranch.store.clients import RouteClients
@@ -37,6 +38,7 @@ class Stored:
         self.switches = Switches(database)
         self.migrations = StoredMigrations(database)
         self.streams = StoredStreams(database)
+        self.alerts = StoredAlerts(database)
         self.catalog = StoredCatalog(database)
 
     async def ask(self, question: Callable[[], T]) -> T:

@@ -200,6 +200,22 @@ class StoredStreams:
             rows = connection.execute(asked.order_by(STREAM_RUNS.c.fence.desc()).limit(most))
             return [_run(row) for row in rows]
 
+    def failures(self, since_ms: int) -> Mapping[str, Sequence[int]]:
+        """When runs have failed since then, by stream."""
+        chosen = STREAM_RUNS.c.failed == 1, STREAM_RUNS.c.ended_at >= since_ms
+        found: dict[str, list[int]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(select(STREAM_RUNS.c.stream, STREAM_RUNS.c.ended_at).where(*chosen)):
+                found.setdefault(row.stream, []).append(row.ended_at)
+        return found
+
+    def triggers(self) -> Mapping[str, str]:
+        """The trigger of each stream's published version."""
+        published = and_(STREAM_VERSIONS.c.stream == STREAMS.c.name, STREAM_VERSIONS.c.number == STREAMS.c.published)
+        asked = select(STREAMS.c.name, STREAM_VERSIONS.c.settings).join(STREAM_VERSIONS, published)
+        with self._database.read() as connection:
+            return {row.name: StreamSettings(**row.settings).trigger for row in connection.execute(asked)}
+
     def supervised(self) -> Sequence[SupervisedStream]:
         """The streams of which something may have to be done, by name."""
         at_rest = (StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED)

@@ -233,6 +233,29 @@ STREAMS = Table(
 )
 """SQL jobs; ``published`` is the version that the next start runs, ``former`` the one that did before, 0 for none."""
 
+STREAM_ALERT_RULES = Table(
+    "stream_alert_rules",
+    METADATA,
+    Column("stream", String(60), primary_key=True),
+    Column("revision", Integer, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("rules", JSON, nullable=False),
+)
+"""What the owner of a stream has changed of its alerts."""
+
+STREAM_ALERTS = Table(
+    "stream_alerts",
+    METADATA,
+    Column("stream", String(60), primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("query", String(300), primary_key=True),
+    Column("state", String(20), nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("words", String(2000), nullable=False),
+    Column("told", JSON, nullable=False),
+)
+"""How the alerts of streams stand, and who was told of what; ``query`` is empty where it is of the stream."""
+
 STREAM_VERSIONS = Table(
     "stream_versions",
     METADATA,

@@ -102,6 +102,7 @@ ELSEWHERE = {
             *("stream create", "stream edit", "stream publish", "stream rollback", "stream delete", "stream start"),
             *("stream stop", "stream restart", "stream list", "stream show", "stream versions", "stream diff"),
             "stream logs",
+            "stream alerts",
         ),
         "asks the service: tests/integration/streams/test_life.py",
     ),

@@ -124,6 +124,10 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "streams.stop": [{"stream": "pv-uv"}],
     "streams.restart": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "new"}],
     "streams.delete": [{"stream": "pv-uv"}],
+    "streams.alerts": [
+        {"stream": "pv-uv", "settings": ["lag=5", "slow=off"]},
+        {"stream": "pv-uv", "receivers": ["all"]},
+    ],
     "checkpoints.rewrite": [
         {"path": "/c/p t", "target": "new", "links": ["old-new", "other"], "to": "/c/q", "stopped": True},
         {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from anabranch.cli.streams.alerts import alerts
 from anabranch.cli.streams.driving import restart, start, stop
 from anabranch.cli.streams.preview import preview
 from anabranch.cli.streams.run import run
@@ -29,4 +30,5 @@ app.command("start")(start)
 app.command("stop")(stop)
 app.command("restart")(restart)
 app.command("logs")(logs)
+app.command("alerts")(alerts)
 app.command("delete")(delete)

@@ -39,6 +39,7 @@ class _Collector(Collector):
         yield from own_metrics(up, here.acting.acts, len(here.hub), here.requests)
         yield from route_metrics(here.routing.number, *here.registry.counts())
         yield from stream_metrics(here.streaming.known())
+        yield from alert_metrics(here.alerting.firing, here.alerting.untold)
         yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
 
 
@@ -79,6 +80,22 @@ def route_metrics(version: int, clients: Mapping[tuple[str, str], int], behind: 
     for cluster, number in sorted(behind.items()):
         lagging.add_metric((cluster,), number)
     yield lagging
+
+
+def alert_metrics(firing: Iterable[tuple[str, str, str]], untold: Mapping[str, int]) -> Iterator[Metric]:
+    """Of alerts: those that fire, and how often a receiver took nothing; told by the instance that acts."""
+    alerts = GaugeMetricFamily(
+        "anabranch_stream_alert", "1 for an alert that fires", labels=("stream", "alert", "query")
+    )
+    for labels in sorted(firing):
+        alerts.add_metric(labels, 1)
+    yield alerts
+    failed = CounterMetricFamily(
+        "anabranch_alerts_not_taken", "How often a receiver of alerts took nothing", labels=("receiver",)
+    )
+    for name, count in sorted(untold.items()):
+        failed.add_metric((name,), count)
+    yield failed
 
 
 def stream_metrics(streams: Iterable[KnownStream]) -> Iterator[Metric]:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from anabranch.model.accounts import Role
-from anabranch.operations.streams import changing, saving
+from anabranch.operations.streams import alerting, changing, saving
+from anabranch.operations.streams.alerting import AlertsPlan, ChangedAlerts
 from anabranch.operations.streams.changing import (
     ChangedStream,
     DeleteStreamPlan,
@@ -35,6 +36,8 @@ Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\
 Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
 Restarts = Annotated[int, Field(ge=0, le=100)]
 Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+AlertSetting = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
+ReceiverName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
 FILE = "stream.sql"
 
@@ -71,6 +74,13 @@ class StartStreamRequest(StreamRequest):
     """For a query whose state does not fit the version, or means something else in it."""
     start: Position = ""
     """Where every query begins anew with an empty state: earliest, latest, ms, group:NAME, TOPIC-PARTITION:OFFSET."""
+
+
+class StreamAlertsRequest(StreamRequest):
+    """Settings of a stream's alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that."""
+
+    settings: Annotated[list[AlertSetting], Field(max_length=50)] = []
+    receivers: Annotated[list[ReceiverName], Field(max_length=50)] | None = None
 
 
 class PublishStreamRequest(StreamRequest):
@@ -125,6 +135,16 @@ async def _publish(reach: Reach, _: StreamRequest, planned: PublishStreamPlan) -
 
 async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> ChangedStream:
     return await changing.run(_stored(reach), planned)
+
+
+async def _alerts_plan(reach: Reach, request: StreamAlertsRequest) -> AlertsPlan:
+    stored = reach.migrating.stored
+    asked = request.stream, request.settings, request.receivers
+    return await alerting.plan(stored.streams, stored.alerts, *asked, reach.alerting.receivers)
+
+
+async def _alerts(reach: Reach, _: StreamRequest, planned: AlertsPlan) -> ChangedAlerts:
+    return await alerting.apply(reach.migrating.stored.alerts, planned, reach.account)
 
 
 async def _delete_plan(reach: Reach, request: StreamRequest) -> DeleteStreamPlan:
@@ -243,6 +263,22 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     _run_verb(StreamVerb.START, "Start a stream; it goes on exactly where its checkpoints are"),
     _run_verb(StreamVerb.STOP, "Have a stream end after its micro-batch"),
     _run_verb(StreamVerb.RESTART, "Have a stream end, and start it with the version that is published"),
+    Verb(
+        "streams.alerts",
+        "Change the rules of a stream's alerts, or who is told",
+        Role.OPERATOR,
+        StreamAlertsRequest,
+        AlertsPlan,
+        ChangedAlerts,
+        _subject,
+        lambda request: command(
+            *("stream", "alerts", request.stream),
+            options=[("--set", request.settings), ("--to", request.receivers)],
+        ),
+        _alerts_plan,
+        _alerts,
+        execute="",
+    ),
     Verb(
         "streams.delete",
         "Forget a stream with its versions and runs; its checkpoints stay",

@@ -1,0 +1,1 @@
+"""Alerts of streams: what is looked at, when it is an alert, and what is told of it."""

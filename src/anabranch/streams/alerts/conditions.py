@@ -1,0 +1,84 @@
+"""What is seen of a stream, by each of its rules: true, false, or not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anabranch.streams.alerts.rules import AlertKind, AlertRules
+from anabranch.streams.restarting import WINDOW_MS
+from anabranch.streams.states import StreamState, StreamWanted
+
+_UNITS_MS = {"millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedStream:
+    """A stream as its alerts see it: ``failures`` are times (ms), ``queries`` the last progress of each by name.
+
+    ``is_seen`` is whether its run is one of the machine that looks; else nothing is known of its queries.
+    """
+
+    wanted: StreamWanted
+    state: StreamState
+    why: str
+    trigger: str
+    failures: Sequence[int] = ()
+    queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    is_seen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One rule as it stands for a query, or for the stream where ``query`` is empty; None is not known."""
+
+    kind: AlertKind
+    query: str
+    is_true: bool | None
+    words: str = ""
+
+
+def conditions(rules: AlertRules, seen: WatchedStream, now_ms: int) -> tuple[Condition, ...]:
+    """A condition for each rule that is on, of each query that is known."""
+    on = {kind: rule for kind, rule in rules.rules.items() if rule.is_on}
+    found: list[Condition] = []
+    if AlertKind.ALIVE in on:
+        found.append(_alive(seen))
+    if (rule := on.get(AlertKind.RESTARTS)) is not None:
+        count = sum(at > now_ms - WINDOW_MS for at in seen.failures)
+        words = f"its job has failed {count} times within an hour, and {rule.limit:g} are allowed"
+        found.append(Condition(AlertKind.RESTARTS, "", count > rule.limit, words))
+    running = seen.state is StreamState.RUNNING
+    for query, told in sorted(seen.queries.items()):
+        if (rule := on.get(AlertKind.LAG)) is not None:
+            lag = told.get("lag") if running and seen.is_seen else None
+            words = "" if lag is None else f"query {query} is {lag:,} records behind; the limit is {rule.limit:,.0f}"
+            found.append(Condition(AlertKind.LAG, query, None if lag is None else lag > rule.limit, words))
+        if (rule := on.get(AlertKind.SLOW)) is not None:
+            took = told.get("batch_ms") if running and seen.is_seen else None
+            found.append(_slow(query, took, rule.limit, trigger_ms(seen.trigger)))
+    return tuple(found)
+
+
+def trigger_ms(trigger: str) -> int | None:
+    """How often a micro-batch begins; None for a trigger that says nothing of that."""
+    number, _, unit = trigger.strip().partition(" ")
+    size = _UNITS_MS.get(unit.strip().lower().removesuffix("s"))
+    return int(number) * size if size is not None and number.isascii() and number.isdigit() else None
+
+
+def _alive(seen: WatchedStream) -> Condition:
+    if seen.wanted is StreamWanted.STOPPED and seen.state is not StreamState.FAILED:
+        return Condition(AlertKind.ALIVE, "", False)
+    is_away = seen.state is not StreamState.RUNNING
+    words = f"it is to run, and is {seen.state.value}" + (f": {seen.why}" if seen.why else "") if is_away else ""
+    return Condition(AlertKind.ALIVE, "", is_away, words)
+
+
+def _slow(query: str, took_ms: int | None, limit: float, every_ms: int | None) -> Condition:
+    if took_ms is None or not every_ms:
+        return Condition(AlertKind.SLOW, query, None)
+    times = took_ms / every_ms
+    words = f"a micro-batch of query {query} takes {took_ms:,} ms, {times:.1f} times its trigger"
+    return Condition(AlertKind.SLOW, query, times > limit, f"{words}; the limit is {limit:g} times")
