@@ -119,7 +119,8 @@ class Acting:
     # -- plans -----------------------------------------------------------------------------------------
 
     async def plan(self, verb: Verb[Any, Any], request: Any, caller: Caller) -> ShownPlan:
-        """Plan and keep what is shown; raises what planning raises."""
+        """Plan and keep what is shown; raises NotPermittedError, and what planning raises."""
+        need(caller, verb.planner)
         planned = await verb.plan(replace(self._reach, account=caller.account.name), request)
         fields = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document = await asyncio.to_thread(plain, planned)  # it may name ten thousand clients

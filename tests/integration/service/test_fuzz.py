@@ -38,7 +38,7 @@ from tests.unit.link_lab import LINK, Lab, lab
 pytestmark = pytest.mark.test
 
 CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
-ENDLESS = {"/api/v1/events", "/api/v1/clients/{client_id}/watch"}
+ENDLESS = {"/api/v1/events", "/api/v1/clients/{client_id}/watch", "/api/v1/trials/{trial_id}/events"}
 """What is never answered to its end."""
 FEW = 6
 """Requests of each kind to an operation, where not everything is asked for."""
@@ -224,7 +224,16 @@ def test_addresses_that_nobody_meant_are_problems(served: Served, seed: int) -> 
     draw = random.Random(seed)
     for _ in range(200):
         path = draw.choice([path for _, path in operations()])
-        for part in ("{target}", "{link}", "{plan_id}", "{work_id}", "{name}", "{token_id}", "{client_id}"):
+        for part in (
+            "{target}",
+            "{link}",
+            "{plan_id}",
+            "{work_id}",
+            "{name}",
+            "{token_id}",
+            "{client_id}",
+            "{trial_id}",
+        ):
             word = draw.choice([*_WORDS, "0" * 32])
             path = path.replace(part, urllib.parse.quote(word, safe=draw.choice(["", "/."])))
         query = "&".join(

@@ -2,6 +2,7 @@
 
 A script runs as the service's own user, and SQL can call Java and read files: who saves one may do what that user may.
 So an admin saves scripts, until what a script uses is judged by the catalog's grants; operators run what was saved.
+A plan has Spark look at the script already, so an admin makes it, too.
 """
 
 from __future__ import annotations
@@ -219,6 +220,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _save,
         execute="",
         files=_files,
+        planner=Role.ADMIN,
     ),
     Verb(
         "streams.edit",
@@ -233,6 +235,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _save,
         execute="",
         files=_files,
+        planner=Role.ADMIN,
     ),
     Verb(
         "streams.publish",
