@@ -64,7 +64,7 @@ def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:
     signal.signal(signal.SIGTERM, ask)
     spec = StreamRunSpec.from_json(Path(spec_file).read_text(encoding="utf-8"))
     end_with_command(terminate)
-    wanted = spec.script.splitlines()[0].removeprefix("-- ").split()
+    wanted = spec.script.splitlines()[0].removeprefix("-- ").split() or ["run"]
     word, more = wanted[0], wanted[1:]
     _tell("starting")
     if word == "wait":

@@ -38,6 +38,7 @@ class Trial:
     selected: int | None = None
     columns: Sequence[Mapping[str, str]] = ()
     rows: list[Sequence[Any]] = field(default_factory=list)
+    size: int = 0
     analysed: Mapping[str, Any] | None = None
     problem: ScriptProblem | None = None
     listeners: int = 0
@@ -70,13 +71,14 @@ class Trial:
         self.state, self.ahead, self.began_ms = TrialState.STARTING, 0, now_ms
         self._tell()
 
-    def take(self, event: StreamEvent, now_ms: int) -> None:
-        """Take in what its process tells."""
+    def take(self, event: StreamEvent, size: int, now_ms: int) -> None:
+        """Take in what its process tells, in a line of so many characters."""
         if self.state.is_over:
             return
         fields = event.fields
         if event.kind is StreamEventKind.ROWS:
             self.rows.extend(fields["rows"])
+            self.size += size
             self._wake()
             return
         if event.kind is StreamEventKind.COLUMNS:

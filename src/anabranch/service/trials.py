@@ -39,7 +39,7 @@ from anabranch.streams.trials import ScriptProblem, TrialKind, TrialQuestion, Tr
 
 AT_ONCE = 2
 MOST_WAITING = 20
-START_S = 180.0
+START_S = 300.0
 """How long Spark may take to start, and to look at the script."""
 END_S = 15.0
 """How long a job that is done has to end by itself."""
@@ -47,7 +47,8 @@ UNHEARD_S = 30.0
 CACHED_S = 300.0
 KEPT_S = 600.0
 """How long a trial is known after its end."""
-MOST_KEPT = 100
+MOST_KEPT, MOST_BYTES = 100, 64 << 20
+"""Of trials that are over, and of their rows; with more the oldest are forgotten."""
 LONGEST_LINE = 32 << 20
 LOOK_S = 1.0
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
@@ -89,8 +90,11 @@ class Trials:
             elif now - trial.ended_ms > KEPT_S * 1000:
                 self._known.pop(trial.id, None)
         over = [one for one in self._known.values() if one.state.is_over]
-        for trial in over[: max(0, len(over) - MOST_KEPT)]:
-            self._known.pop(trial.id, None)
+        size = sum(one.size for one in over)
+        while len(over) > MOST_KEPT or size > MOST_BYTES:
+            oldest = over.pop(0)
+            size -= oldest.size
+            self._known.pop(oldest.id, None)
 
     def ask(self, account: str, question: TrialQuestion, *, fresh: bool = False) -> tuple[Trial, bool]:
         """The trial that answers a question, and whether it was there already.
@@ -240,7 +244,7 @@ class Trials:
         with suppress(ValueError):  # a line that is longer than any that is meant: what follows is not read
             async for line in process.job.lines_within(LONGEST_LINE):
                 if (event := read_event(line)) is not None:
-                    trial.take(event, now_ms())
+                    trial.take(event, len(line), now_ms())
 
     def _conclude(self, trial: Trial, code: int, *, is_late: bool, is_out_of_memory: bool) -> None:
         """Say how it ended, unless that was told already."""

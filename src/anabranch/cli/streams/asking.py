@@ -21,7 +21,7 @@ from anabranch.cli.service_operation import carried_out
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
 
-PLAN_S = 240.0
+PLAN_S = 360.0
 """How long a plan may take: Spark looks at a script that is to be saved, and may have to wait for its turn."""
 StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", autocompletion=stream_names, show_default=False)]
 
