@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
+from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.jobspec import Context, JobFormat
 from anabranch.streams.state.results import StateChoice
 
@@ -34,6 +35,8 @@ class StreamRunSpec:
     below it.  ``clusters`` are cluster contexts by code, for where no route service is asked (``routes`` is empty);
     else ``routes`` is the address of the service.  ``trigger`` is as Spark has it: ``5 seconds``, or ``availableNow``.
     ``made`` is when a service's stream was made (ms): what it writes is told apart from what one of its name wrote.
+    ``catalog`` is what the script may use and what it is judged by; without one it is judged by nobody, as where a
+    person runs a script as himself.
     """
 
     stream: str
@@ -47,6 +50,7 @@ class StreamRunSpec:
     trigger: str = "1 second"
     begin: StreamBegin = StreamBegin()
     made: int = 0
+    catalog: CatalogSpec | None = None
 
     def to_json(self) -> str:
         """The versioned text."""

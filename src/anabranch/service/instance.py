@@ -82,7 +82,9 @@ class Instance:
         launching = Launching(self.clusters, settings.jobs, self.processes)
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
-        self.streaming = Streaming(stored, self.clusters, settings.jobs, self.hub, lambda: self.acting.acts)
+        self.streaming = Streaming(
+            *(stored, self.routing, self.clusters, settings.jobs, self.hub), lambda: self.acting.acts
+        )
         told = settings.receivers, addresses.public or ""
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
         self.trials = Trials(self.clusters, settings.jobs, settings.previews)

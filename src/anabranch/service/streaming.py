@@ -4,6 +4,7 @@ Invariants
     T5  only the instance that acts begins runs; each instance looks after those of its own machine.
     T6  a run is noted before its process is started, and found again by its specification where nobody noted that.
     T7  what is decided is written down before it is done, and done again where nobody knows whether it was.
+    T8  what a run may use is what the author of its version may use as it begins.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.processes import began_ms, is_alive, started_with
+from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
+from anabranch.service.stream_specs import catalog_spec_for
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
 from anabranch.streams.state.results import StateChoice
@@ -69,6 +72,7 @@ class Streaming:
     def __init__(
         self,
         stored: Stored,
+        routing: Routing,
         clusters: ClusterPool,
         jobs: JobSettings,
         hub: Hub,
@@ -76,6 +80,7 @@ class Streaming:
         start: Starter = start_detached,
     ) -> None:
         self._stored = stored
+        self._routing = routing
         self._clusters = clusters
         self._jobs = jobs
         self._hub = hub
@@ -201,6 +206,7 @@ class Streaming:
         self._told(stream.name)
         try:
             version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
+            catalog = await catalog_spec_for(self._stored, self._routing, self._clusters, version.author)
             spec = StreamRunSpec(
                 stream=stream.name,
                 version=made.version,
@@ -212,6 +218,7 @@ class Streaming:
                 trigger=version.settings.trigger,
                 begin=_begin_of(stream, made.version),
                 made=stream.created,
+                catalog=catalog,
             )
             started = await asyncio.to_thread(
                 self._start, spec, self._jobs.reader_master, self._jobs.settings, directory
