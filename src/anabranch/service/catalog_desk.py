@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.accounts import Role
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import ClientRole, RouteQuery
 from anabranch.routes.resolve import resolve
 from anabranch.service.clusters import ClusterPool
@@ -59,18 +60,40 @@ class ServiceCatalogDesk:
         await self.stored.ask(lambda: self.stored.catalog.set_members(group, add, remove))
 
     def leads(self, codes: Sequence[str]) -> Mapping[str, str]:
-        """The cluster that each code of the route table leads to."""
-        newest = self.routing.newest
-        if newest is None:
-            return {}
-        found: dict[str, str] = {}
-        for code in codes:
-            try:
-                found[code] = resolve(newest.table, RouteQuery(code, ClientRole.CONSUMER, (), "", "", {}))[0].cluster
-            except RefusedError:
-                continue
-        return found
+        """The cluster that each code of the route table leads to; contexts with an address in common are one cluster.
+
+        Raises ConfigError.
+        """
+        contexts, newest = self.clusters.contexts().contexts, self.routing.newest
+        same = _same_clusters(contexts)
+        known = () if newest is None else newest.table.codes
+        found = {code: self._led(code) for code in sorted({*codes, *contexts, *known})}
+        found = {code: same.get(cluster, cluster) for code, cluster in found.items()}
+        return {code: cluster for code, cluster in found.items() if cluster != code}
 
     def cluster(self, code: str) -> Cluster:
         """The cluster that a code leads to, else the context of that name; raises ConfigError."""
-        return self.clusters.cluster(self.leads((code,)).get(code, code))
+        return self.clusters.cluster(self._led(code))
+
+    def _led(self, code: str) -> str:
+        newest = self.routing.newest
+        if newest is None:
+            return code
+        try:
+            return resolve(newest.table, RouteQuery(code, ClientRole.CONSUMER, (), "", "", {}))[0].cluster
+        except RefusedError:
+            return code
+
+
+def _same_clusters(contexts: Mapping[str, ClusterContext]) -> Mapping[str, str]:
+    """Contexts that are another one by another name: the first of those that have an address in common."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for name in sorted(contexts):
+        addresses = [address.lower() for address in contexts[name].bootstrap]
+        there = next((first[one] for one in addresses if one in first), name)
+        for one in addresses:
+            first.setdefault(one, there)
+        if there != name:
+            found[name] = there
+    return found

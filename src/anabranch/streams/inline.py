@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from anabranch.streams.catalog.names import object_name
 from anabranch.streams.catalog.objects import topic_of
+from anabranch.streams.declared import reaches
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.needed import PlanNeeds, Registered, needed
 from anabranch.streams.tables import TableDeclaration
@@ -28,10 +29,14 @@ BY_ADDRESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class InlinePolicy:
-    """``free_topics`` says whether a script may use a topic that no table of the catalog has."""
+    """``free_topics`` says whether a script may use a topic that no table of the catalog has.
+
+    ``is_open`` is for who manages the whole catalog: tables of any provider, with files and secrets.
+    """
 
     free_topics: bool = True
     providers: frozenset[str] = BY_ADDRESS
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Tab
     found += [
         f"{privilege} {name}: {why}"
         for name, privilege in needs.inline
-        if (why := _why_not(declared.get(name), privilege, access))
+        if (why := why_not_own(declared.get(name), privilege, access))
     ]
     found += [f"read what has no name in the catalog ({kind})" for kind in needs.sources]
     return (*found, *needs.calls)
@@ -88,22 +93,31 @@ def check_plans(
         raise DeniedError(access.account, found)
 
 
-def _why_not(declaration: TableDeclaration | None, privilege: Privilege, access: TableAccess) -> str:
-    """Why a table of the script is not allowed; empty where it is."""
+def why_not_own(declaration: TableDeclaration | None, privilege: Privilege | None, access: TableAccess) -> str:
+    """Why a table of the script is not allowed, or with no privilege why it may not be declared; empty where it is."""
     if declaration is None:
         return "the script does not declare it"
-    if declaration.provider.lower() != "kafka":
-        if declaration.provider.lower() in access.policy.providers:
-            return ""
-        return f"a script may not declare a table of provider {declaration.provider}: let the catalog have it"
+    provider, policy = declaration.provider.lower(), access.policy
+    if not policy.is_open:
+        if provider != "kafka" and provider not in policy.providers:
+            return f"a script may not declare a table of provider {declaration.provider}: let the catalog have it"
+        if why := reaches(declaration):
+            return f"{why}: let the catalog have the table"
+    if provider != "kafka" or privilege is None:
+        return ""
     topic = topic_of(declaration)
     if topic is None:
         return "it names no topic of a cluster code"
-    code, name = topic
-    tables = access.topics.get(f"{access.leads.get(code, code)}/{name}", ())
+    code, names = topic
+    found = (_why_not_topic(code, one.strip(), privilege, access) for one in names.split(",") if one.strip())
+    return next((why for why in found if why), "")
+
+
+def _why_not_topic(code: str, topic: str, privilege: Privilege, access: TableAccess) -> str:
+    tables = access.topics.get(f"{access.leads.get(code, code)}/{topic}", ())
     if not tables:
-        return "" if access.policy.free_topics else f"no table of the catalog has topic {name} of cluster {code}"
+        return "" if access.policy.free_topics else f"no table of the catalog has topic {topic} of cluster {code}"
     if any(access.allows(table, privilege) for table in tables):
         return ""
     shown = ", ".join(object_name(table).short for table in tables)
-    return f"topic {name} of cluster {code} is that of {shown}"
+    return f"topic {topic} of cluster {code} is that of {shown}"

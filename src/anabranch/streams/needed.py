@@ -26,6 +26,7 @@ _KEEP_NAME = frozenset({"SubqueryAlias", "Project"})
 _REACH_OUT = {
     "CallMethodViaReflection": "call methods of Java classes (reflect, java_method)",
     "VariableReference": "use session variables",
+    "ScriptTransformation": "run a program (TRANSFORM)",
 }
 
 
@@ -99,11 +100,14 @@ class _Walk:
         self._views = {one.lower() for one in registered.views}
         self.found = PlanNeeds()
 
-    def tree(self, nodes: Sequence[Mapping[str, Any]]) -> None:
-        """A tree with everything inside it."""
+    def tree(self, nodes: Sequence[Mapping[str, Any]], table: str = "") -> None:
+        """A tree with everything inside it; ``table`` is the registered table whose part it is, or empty.
+
+        What is inside of one was made by the runner, such as the older source that Spark keeps beside that of Kafka.
+        """
         at = 0
         while at < len(nodes):
-            at = self._node(nodes, at, None, "")
+            at = self._node(nodes, at, None, table)
 
     def name(self, name: str, privilege: Privilege) -> None:
         """A relation by its name in the session; raises CatalogNameError."""
@@ -122,7 +126,7 @@ class _Walk:
         node = nodes[at]
         kind = _kind(node)
         for field in node.values():
-            self._field(field)
+            self._field(field, table)
         if kind in _REACH_OUT:
             self.found += PlanNeeds(calls=(_REACH_OUT[kind],))
         if kind == "SubqueryAlias":
@@ -160,13 +164,13 @@ class _Walk:
         elif not table:
             self.found += PlanNeeds(sources=(kind,))
 
-    def _field(self, field: Any) -> None:
+    def _field(self, field: Any, table: str) -> None:
         """The trees inside a field."""
         if _is_tree(field):
-            self.tree(field)
+            self.tree(field, table)
         else:
             for inner in _inside(field):
-                self._field(inner)
+                self._field(inner, table)
 
 
 def _inside(field: Any) -> Iterator[Any]:

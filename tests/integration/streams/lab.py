@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import Consumer
 from pyspark.sql import Row, SparkSession
 
+from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.context_file import read_context
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError
@@ -34,6 +35,7 @@ class StreamLab:
     clusters: ClusterCodes = field(default_factory=UnaskedClusters)
     shown: list[tuple[str, list[Row]]] = field(default_factory=list)
     progress: list[Mapping[str, Any]] = field(default_factory=list)
+    catalog: CatalogSpec | None = None
 
     @classmethod
     def of(cls, spark: SparkSession, directory: Path, cluster: SandboxCluster) -> StreamLab:
@@ -43,7 +45,7 @@ class StreamLab:
     def analysed(self, script: str, looks_up: bool = False, kafka: KafkaReading | None = None) -> AnalysedScript:
         """A script in a session of its own; raises ScriptError."""
         reading = kafka or KafkaReading(self.clusters, looks_up)
-        return analyse(script, self.spark.newSession(), self.kinds(), reading)
+        return analyse(script, self.spark.newSession(), self.kinds(), reading, catalog=self.catalog)
 
     def run(self, script: str) -> list[running.RunningQuery]:
         """Run a script over what there is; raises what the job would tell of."""

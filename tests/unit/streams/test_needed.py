@@ -128,7 +128,8 @@ def test_what_a_script_declares_itself_is_a_policy() -> None:
     assert why(access(free=False), topic="free") == (
         "read mine: no table of the catalog has topic free of cluster code",
     )
-    assert not why(access(), provider="jdbc")
+    assert not why(access(), provider="redis")
+    assert why(access(), topic="free, t") == ("read mine: topic t of cluster code is that of shop.t",)
     assert "let the catalog have it" in why(access(), provider="parquet")[0]
     assert denied(PlanNeeds(inline=(("gone", Privilege.READ),)), {}, access())
     assert why(access(), topic="")

@@ -19,6 +19,7 @@ from anabranch.streams.catalog.ddl import Definition
 from anabranch.streams.catalog.kept import EntryChange
 from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, ObjectKind, Table, kind_of
+from anabranch.streams.declared import reaches
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.inline import BY_ADDRESS
 
@@ -206,10 +207,15 @@ def _check_may(found: KnownCatalog, one: Definition, new_databases: set[str]) ->
         found.need(Privilege.MANAGE, catalog, database)
     if not isinstance(made, Table):
         return
+    if (why := reaches(made.declaration)) and not found.authority.has([catalog], Privilege.MANAGE):
+        denied = f"define {made.name.short} without managing catalog {catalog}: {why}"
+        raise DeniedError(found.authority.account, (denied,))
     if made.topic is not None:
-        if made.topic[1].startswith(_INTERNAL) and not found.authority.is_admin:
+        if any(one.strip().startswith(_INTERNAL) for one in made.topic[1].split(",")) and not found.authority.is_admin:
             raise DeniedError(found.authority.account, (f"define a table over topic {made.topic[1]}",))
-        others = [name for name in found.of_topic(*made.topic) if name != str(made.name)]
+        topics = [one.strip() for one in made.topic[1].split(",")]
+        taken = {name for one in topics for name in found.of_topic(made.topic[0], one)}
+        others = sorted(taken - {str(made.name)})
         securables = [above for name in others for above in _securables(name)]
         if others and not found.authority.has(securables, Privilege.MANAGE):
             shown = ", ".join(name.removeprefix(f"{CATALOG}.") for name in others)

@@ -56,7 +56,7 @@ class CatalogDesk(Protocol):
         ...
 
     def leads(self, codes: Sequence[str]) -> Mapping[str, str]:
-        """The cluster that each code leads to; one that leads nowhere is absent."""
+        """The cluster that each code leads to, and every other code that is known; one that leads nowhere is absent."""
         ...
 
     def cluster(self, code: str) -> Cluster:
@@ -129,8 +129,9 @@ async def known(desk: CatalogDesk, account: str | None = None) -> KnownCatalog:
     topics: dict[tuple[str, str], list[str]] = {}
     for name, table in sorted(tables.items()):
         if table.topic is not None:
-            code, topic = table.topic
-            topics.setdefault((leads.get(code, code), topic), []).append(name)
+            code, named = table.topic
+            for topic in dict.fromkeys(one.strip() for one in named.split(",") if one.strip()):
+                topics.setdefault((leads.get(code, code), topic), []).append(name)
     return KnownCatalog(entries, objects, authority, {key: tuple(names) for key, names in topics.items()}, leads)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from anabranch.config.catalogspec import CatalogSpec, NamedQuery
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
+from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, Function, Table, View
 from anabranch.streams.grants import Privilege
 from anabranch.streams.inline import InlinePolicy, TableAccess
@@ -15,8 +16,13 @@ from anabranch.streams.tables import TableDeclaration
 
 
 async def catalog_for(desk: CatalogDesk, account: str, policy: InlinePolicy | None = None) -> CatalogSpec:
-    """What the streams of an account may use; raises StoreError."""
-    return spec_of(await known(desk, account), policy or InlinePolicy())
+    """What the streams of an account may use; raises StoreError.
+
+    Who manages the whole catalog may also declare tables of files and secrets, as he may in the catalog.
+    """
+    found = await known(desk, account)
+    is_open = found.authority.has([CATALOG], Privilege.MANAGE)
+    return spec_of(found, policy or InlinePolicy(is_open=is_open))
 
 
 def spec_of(found: KnownCatalog, policy: InlinePolicy) -> CatalogSpec:

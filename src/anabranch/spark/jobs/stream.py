@@ -242,7 +242,7 @@ class JobOfStream:
         queries.stop(self._running, self._progress)
 
     def _analysed(self, spark: SparkSession, spec: StreamRunSpec, kafka: KafkaReading) -> AnalysedScript:
-        return analyse(spec.script, spark, self._kinds(spec), kafka)
+        return analyse(spec.script, spark, self._kinds(spec), kafka, catalog=spec.catalog)
 
     def _kinds(self, spec: StreamRunSpec) -> Any:
         return sink_kinds((kafka_kind(_clusters(spec)), console_kind(self._show)))

@@ -6,29 +6,33 @@ Invariants
     A1  a script that is analysed has no statement that was passed over: each is one of the known kinds.
     A2  each insert has a name of its own, which depends on the order of inserts into its table alone.
     A3  tables and views are of the session that is given, and outlive it nowhere.
+    A7  a script that is judged by a catalog is refused before a cluster is asked for a table that its names deny.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from anabranch.config.catalogspec import CatalogSpec
+from anabranch.errors import AnabranchError
 from anabranch.spark.streams import kafka_tables, native_tables
+from anabranch.spark.streams.closing import closed_session
 from anabranch.spark.streams.fitting import fitted
+from anabranch.spark.streams.granted import GrantedCatalog, Parts, put, relations, rows_of
+from anabranch.spark.streams.judging import check_names
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.modes import mode_of
 from anabranch.spark.streams.parsing import ParsedStatement, StatementKind, declaration, parse
 from anabranch.spark.streams.refusals import ScriptText
 from anabranch.spark.streams.sinks.port import SinkKind
 from anabranch.streams.connectors import Connector, nearest
+from anabranch.streams.inline import check_plans
+from anabranch.streams.needed import Registered
 from anabranch.streams.script import Statement, split
 from anabranch.streams.tables import TableDeclaration
-
-_READ = re.compile(r"'UnresolvedRelation \[(?P<name>[^\]]*)\], \[[^\]]*\], (?P<streams>true|false)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,16 @@ class InsertPlan:
 
 @dataclass(frozen=True, slots=True)
 class AnalysedScript:
-    """All that a script says; ``selects`` are the rows of each SELECT by its statement, those of inserts, too."""
+    """All that a script says; ``selects`` are the rows of each SELECT by its statement, those of inserts, too.
+
+    ``tables`` are the script's own, and those of the catalog that it writes; ``registered`` is what else it uses.
+    """
 
     statements: tuple[ParsedStatement, ...]
     tables: Mapping[str, TableDeclaration]
     inserts: tuple[InsertPlan, ...]
     selects: Mapping[int, DataFrame]
+    registered: Registered = field(default_factory=Registered)
 
 
 def analyse(
@@ -64,23 +72,33 @@ def analyse(
     kinds: Mapping[str, SinkKind],
     kafka: KafkaReading,
     known: Iterable[TableDeclaration] = (),
+    catalog: CatalogSpec | None = None,
 ) -> AnalysedScript:
     """Look at a script in a session of its own; ``known`` are tables that the script need not declare.
 
-    Raises ScriptError for the first statement that cannot be run.
+    With a ``catalog`` the script may use that, is judged by it, and runs in a session without ways out.  Raises
+    ScriptError for the first statement that cannot be run, and DeniedError for all that is not allowed.
     """
     script = ScriptText(text)
-    parsed = tuple(parse(spark, script, statement) for statement in split(text))
-    found = _Analysis(script, spark, kinds, kafka, _reads(parsed))
+    session, source = (spark, spark) if catalog is None else (closed_session(spark), spark.newSession())
+    parsed = tuple(parse(session, script, statement) for statement in split(text))
+    found = _Analysis(script, session, source, kinds, kafka, _reads(parsed))
     for table in known:
         found.tables[table.name.lower()] = table
+    if catalog is not None:
+        found.granted = GrantedCatalog(catalog, session, spark, found.catalog_rows)
+        check_names(script, parsed, found.granted)
+        found.granted.make_functions(text)
     for one in parsed:
         found.take(one)
+    registered = Registered(frozenset(found.tables))
+    if found.granted is not None:
+        registered = found.granted.registered(found.own)
+        plans = [(one.plan, one.target.name) for one in found.inserts]
+        plans += [(_analysed(rows), "") for rows in (*found.selects.values(), *found.view_rows)]
+        check_plans(plans, registered, {name: found.tables[name] for name in found.own}, found.granted.spec.access)
     return AnalysedScript(
-        parsed,
-        {table.name: table for table in found.tables.values()},
-        tuple(found.inserts),
-        found.selects,
+        parsed, {table.name: table for table in found.tables.values()}, tuple(found.inserts), found.selects, registered
     )
 
 
@@ -105,10 +123,18 @@ class _Analysis:
 
     script: ScriptText
     spark: SparkSession
+    source: SparkSession
+    """In which tables are read: the same one, or one beside it where that is closed."""
     kinds: Mapping[str, SinkKind]
     kafka: KafkaReading
     reads: Mapping[str, frozenset[bool]]
     """Tables that the script reads, by their names in lower case: whether as streams, or also as they are."""
+    granted: GrantedCatalog | None = None
+    own: set[str] = field(default_factory=set)
+    """Tables that the script declares, in lower case."""
+    view_rows: list[DataFrame] = field(default_factory=list)
+    reading: Statement | None = None
+    """The statement that is looked at."""
     tables: dict[str, TableDeclaration] = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
     shown: set[str] = field(default_factory=set)
@@ -147,6 +173,7 @@ class _Analysis:
         except Exception as error:
             raise self.script.told(error, statement) from error
         self.tables[table.name.lower()] = table
+        self.own.add(table.name.lower())
 
     def _view(self, parsed: ParsedStatement) -> None:
         self._check_new(parsed)
@@ -160,10 +187,11 @@ class _Analysis:
         except Exception as error:
             raise self.script.told(error, parsed.statement) from error
         self.views[parsed.name.lower()] = parsed.name
+        self.view_rows.append(rows)
 
     def _insert(self, parsed: ParsedStatement) -> None:
         statement = parsed.statement
-        target = self.tables.get(parsed.name.lower())
+        target = self._target(parsed)
         if target is None:
             fix = nearest(parsed.name, self._names()) or "declare it: CREATE TABLE ..."
             problem = f"no table {parsed.name!r}"
@@ -187,51 +215,79 @@ class _Analysis:
             raise self.script.told(error, statement) from error
         before = sum(one.target.name == target.name for one in self.inserts)
         query = target.name if not before else f"{target.name}-{before + 1}"
-        plan = fit._jdf.queryExecution().analyzed().toJSON()
-        self.inserts.append(InsertPlan(statement.number, statement.line, target, query, fit, plan, mode))
+        self.inserts.append(InsertPlan(statement.number, statement.line, target, query, fit, _analysed(fit), mode))
+
+    def _target(self, parsed: ParsedStatement) -> TableDeclaration | None:
+        """The table that an INSERT writes: the script's own, or one of the catalog."""
+        target = self.tables.get(parsed.name.lower())
+        if target is None and self.granted is not None:
+            target = self.granted.table(tuple(parsed.name.split(".")))
+        return target
 
     def _execute(self, parsed: ParsedStatement) -> None:
         statement = parsed.statement
         if parsed.kind is StatementKind.SET and (self.selects or self.views):
             fix = "write it before the first VIEW, SELECT or INSERT: settings are those of the whole script"
             raise self.script.refuse(statement, "SET stands after what reads a table", fix)
+        sessions = [self.spark]
+        if self.granted is not None and parsed.kind is StatementKind.SET:
+            sessions += [self.source, self.granted.views]
         try:
-            self.spark.sql(statement.padded()).collect()
+            for session in sessions:
+                session.sql(statement.padded()).collect()
         except Exception as error:
-            raise self.script.told(error, statement, self._names()) from error
+            raise self._told(error, statement) from error
 
     def _rows(self, parsed: ParsedStatement) -> DataFrame:
-        statement = parsed.statement
-        for name in _names_read(parsed):
-            self._show(name, statement)
+        statement, plan = parsed.statement, parsed.query
+        self.reading = statement
         try:
-            classic = self.spark._jvm.org.apache.spark.sql.classic.Dataset
-            return DataFrame(classic.ofRows(self.spark._jsparkSession, parsed.query), self.spark)
+            for parts, _ in relations(plan):
+                self._show(parts, statement)
+            if self.granted is not None:
+                plan = self.granted.query(plan, {*self.tables, *self.views})
+            return rows_of(self.spark, plan)
         except Exception as error:
-            raise self.script.told(error, statement, self._names()) from error
+            raise self._told(error, statement) from error
 
-    def _show(self, name: str, statement: Statement) -> None:
+    def _told(self, error: Exception, statement: Statement) -> AnabranchError:
+        refused = None if self.granted is None else self.granted.refusal(error)
+        return refused or self.script.told(error, statement, self._names())
+
+    def _show(self, parts: Parts, statement: Statement) -> None:
         """Have a table that is read in the session, if it is one that was declared."""
+        name = ".".join(parts).lower()
         table = self.tables.get(name)
         if table is None or name in self.shown:
             return
+        try:
+            put(self.spark, table.name, self._table_rows(table, self.reads.get(name, frozenset()), statement))
+        except Exception as error:
+            raise self.script.told(error, _at(self.script, table, statement)) from error
+        self.shown.add(name)
+
+    def catalog_rows(self, table: TableDeclaration) -> DataFrame:
+        """The rows of a table of the catalog, for the statement that is looked at."""
+        assert self.reading is not None and self.granted is not None
+        ways = {way for name, found in self.reads.items() for way in found if self._is(table, name)}
+        return self._table_rows(table, frozenset(ways), self.reading)
+
+    def _is(self, table: TableDeclaration, name: str) -> bool:
+        assert self.granted is not None
+        return name not in self.tables and self.granted.table(tuple(name.split("."))) is table
+
+    def _table_rows(self, table: TableDeclaration, ways: frozenset[bool], statement: Statement) -> DataFrame:
+        """The rows of a table where it is; ``ways`` are whether it is read as a stream, or also as it is."""
         is_kafka = table.provider == kafka_tables.PROVIDER
-        ways = self.reads.get(name, frozenset())
         if len(ways) > 1 and not is_kafka and table.provider not in native_tables.RATE:
             problem = f"table {table.name} is read as a stream, and elsewhere as it is"
             raise self.script.refuse(statement, problem, "declare it twice, by two names", "TWO_WAYS", table.name)
         if not is_kafka and table.provider not in native_tables.READING and table.provider in self.kinds:
             problem = f"table {table.name} is only written: connector {table.provider} reads nothing"
             raise self.script.refuse(statement, problem, "read from another table", "NO_SOURCE", table.name)
-        try:
-            if is_kafka:
-                rows = self.kafka.rows(self.spark, table)
-            else:
-                rows = native_tables.rows(self.spark, table, True in ways)
-            rows.createOrReplaceTempView(f"`{table.name.replace('`', '``')}`")
-        except Exception as error:
-            raise self.script.told(error, _at(self.script, table, statement)) from error
-        self.shown.add(name)
+        if is_kafka:
+            return self.kafka.rows(self.source, table)
+        return native_tables.rows(self.source, table, True in ways)
 
     def _check_new(self, parsed: ParsedStatement) -> None:
         name = parsed.name.lower()
@@ -243,7 +299,8 @@ class _Analysis:
             raise self.script.refuse(parsed.statement, problem, "choose another name", "ALREADY_DECLARED", parsed.name)
 
     def _names(self) -> tuple[str, ...]:
-        return (*(table.name for table in self.tables.values()), *self.views.values())
+        known = () if self.granted is None else self.granted.names
+        return (*(table.name for table in self.tables.values()), *self.views.values(), *known)
 
     def _is_source(self, provider: str) -> bool:
         """Whether Spark has a data source of that name: one of its own, or of a jar."""
@@ -260,20 +317,15 @@ def _at(script: ScriptText, table: TableDeclaration, statement: Statement) -> St
     return next((one for one in split(script.text) if one.line == table.line), statement) if table.line else statement
 
 
-def _names_read(parsed: ParsedStatement) -> list[str]:
-    return [name for name, _ in _relations(parsed.query)]
-
-
 def _reads(statements: Iterable[ParsedStatement]) -> dict[str, frozenset[bool]]:
     found: dict[str, frozenset[bool]] = {}
     for parsed in statements:
-        for name, streams in _relations(parsed.query) if parsed.query is not None else ():
+        for parts, streams in relations(parsed.query) if parsed.query is not None else ():
+            name = ".".join(parts).lower()
             found[name] = found.get(name, frozenset()) | {streams}
     return found
 
 
-def _relations(plan: Any) -> list[tuple[str, bool]]:
-    """(table in lower case, whether as a stream) for each that a parsed plan reads, subqueries and CTEs with it."""
-    return [
-        (one["name"].replace(", ", ".").lower(), one["streams"] == "true") for one in _READ.finditer(plan.toString())
-    ]
+def _analysed(rows: DataFrame) -> str:
+    """The analysed plan of rows, as Spark's JSON."""
+    return str(rows._jdf.queryExecution().analyzed().toJSON())

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from anabranch.spark.streams.closing import plan_of
 from anabranch.spark.streams.refusals import ScriptText
 from anabranch.streams.script import Statement
 from anabranch.streams.tables import Column, TableDeclaration
@@ -38,6 +39,8 @@ _KINDS = {
 }
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _COMMANDS = tuple(f"{_LOGICAL}.{name}" for name in ("Command", "ParsedStatement", "CompoundPlanStatement"))
+_RUN_AT_ONCE = frozenset({"UnresolvedExecuteImmediate", "ExecuteImmediateCommand"})
+"""What Spark calls a query, and does while it analyses it: EXECUTE IMMEDIATE takes any statement in a text."""
 _WAYS = {
     "ReplaceTable": "write CREATE TABLE: a script's tables are of this run alone",
     "CreateTableAsSelect": "write CREATE TABLE n (columns) USING ..., and INSERT INTO n SELECT ...",
@@ -67,7 +70,7 @@ class ParsedStatement:
 def parse(spark: SparkSession, script: ScriptText, statement: Statement) -> ParsedStatement:
     """Parse and classify; raises ScriptError."""
     try:
-        plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(statement.padded())
+        plan = plan_of(spark, statement.padded())
     except Exception as error:
         raise script.told(error, statement) from error
     shape = _class_of(plan)
@@ -78,7 +81,7 @@ def parse(spark: SparkSession, script: ScriptText, statement: Statement) -> Pars
         return _insert(script, statement, plan, plan.query())
     kind = _KINDS.get(shape)
     if kind is None:
-        if _is_command(plan) or _inserts(plan):
+        if _is_command(plan) or _inserts(plan) or shape in _RUN_AT_ONCE:
             raise script.refuse(statement, f"{_words(shape)} is no part of a stream's script", _WAYS.get(shape, _FIX))
         return ParsedStatement(statement, StatementKind.SELECT, plan, "", plan)
     if kind is StatementKind.VIEW:
@@ -155,7 +158,7 @@ def _inserts(plan: Any) -> bool:
 
 def _words(shape: str) -> str:
     """A class of Spark's as a person would say it: ``DropTable`` is DROP TABLE."""
-    name = shape.removesuffix("Command").removesuffix("Statement")
+    name = shape.removeprefix("Unresolved").removesuffix("Command").removesuffix("Statement")
     if name == "Union":
         return "an INSERT into several tables at once"
     return "".join(f" {char}" if char.isupper() else char for char in name).strip().upper()

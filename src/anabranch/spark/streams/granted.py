@@ -1,0 +1,234 @@
+"""The part of the catalog that a script uses, as views of its session, and the judgement of its plans.
+
+Invariants
+    A4  a view of the catalog reads what the catalog has, whatever the script calls its own tables.
+    A5  of what the account may not use nothing is registered, so no error of Spark's can tell of it.
+    A6  no plan is handed out before all plans of the script are allowed.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from anabranch.config.catalogspec import CatalogSpec, NamedQuery
+from anabranch.errors import AnabranchError, ConfigError
+from anabranch.spark.streams.closing import closed_session, plan_of
+from anabranch.spark.streams.dotted import led
+from anabranch.spark.streams.refusals import sentence
+from anabranch.streams.catalog.ddl import definitions
+from anabranch.streams.catalog.names import DATABASE, CatalogNameError, object_name
+from anabranch.streams.catalog.objects import Function
+from anabranch.streams.closed import FUNCTIONS
+from anabranch.streams.grants import DeniedError
+from anabranch.streams.needed import Registered
+from anabranch.streams.tables import TableDeclaration
+
+Parts = tuple[str, ...]
+RELATION = re.compile(r"'UnresolvedRelation \[(?P<name>[^\]]*)\], \[[^\]]*\], (?P<streams>true|false)")
+_QUERIES = re.compile(r"^[\s:+-]*CTE \[(?P<names>[^\]]*)\]$", re.MULTILINE)
+_SQL_FUNCTION = "CreateUserDefinedFunction"
+_NO_ROUTINE = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")
+_NO_TABLE = re.compile(r"no table '([^']*)'")
+_ROUTINE = re.compile(r"routine ((?:`[^`]+`\.?)+)")
+
+
+@dataclass(eq=False)
+class BrokenEntryError(ConfigError):
+    """A view or a function of the catalog that cannot be used."""
+
+    name: str
+    why: str
+
+    _message = "{name} of the catalog cannot be used: {why}"
+    _hint = "have its owner correct it: `anabranch catalog show {name}`"
+
+
+class GrantedCatalog:
+    """What an account may use; ``rows`` reads a table where nothing is closed."""
+
+    def __init__(
+        self, spec: CatalogSpec, script: SparkSession, root: SparkSession, rows: Callable[[TableDeclaration], DataFrame]
+    ) -> None:
+        self.spec = spec
+        self._script = script
+        self._rows = rows
+        self.views = closed_session(root)
+        """In which views of the catalog are analysed (A4)."""
+        self._tables = {one.name.lower(): one for one in spec.tables}
+        self._views = {one.name.lower(): one for one in spec.views}
+        self._frames: dict[str, DataFrame] = {}
+        self._shown: set[tuple[int, str]] = set()
+        self._used: set[str] = set()
+        self._open: list[str] = []
+        self._without: dict[str, BrokenEntryError] = {}
+        """Functions that could not be made."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is for the account, as scripts write it."""
+        return (*(one.name for one in self.spec.tables), *(one.name for one in self.spec.views))
+
+    def short(self, parts: Parts) -> str:
+        """The object of a name as the catalog calls it; empty where it is none that the account may use."""
+        found = short_of(parts)
+        return found if found in self._tables or found in self._views else ""
+
+    def is_hidden(self, parts: Parts) -> bool:
+        """Whether a name is that of something that the account may not use."""
+        return short_of(parts) in self.spec.hidden
+
+    def table(self, parts: Parts) -> TableDeclaration | None:
+        """A table by its name in a script."""
+        return self._tables.get(short_of(parts))
+
+    def query(self, plan: Any, own: Collection[str]) -> Any:
+        """A parsed plan of the script that reads what the catalog has; ``own`` are the names that the script gives.
+
+        Raises DeniedError, BrokenEntryError.
+        """
+        return self._led(self._script, plan, own)
+
+    def registered(self, own: Iterable[str]) -> Registered:
+        """What of the catalog the script uses, with what its views read."""
+        tables = frozenset(name for name in self._used if name in self._tables)
+        return Registered(frozenset(own), tables, frozenset(self._used) - tables)
+
+    def refusal(self, error: Exception) -> AnabranchError | None:
+        """The refusal of what is there and cannot be used, where Spark says of that that it is not there."""
+        if isinstance(error, AnabranchError):
+            return None
+        condition, words, _ = sentence(error)
+        if found := _NO_TABLE.fullmatch(words):
+            parts = tuple(found[1].split("."))
+            return self._refused(f"read {short_of(parts)}") if self.is_hidden(parts) else None
+        if condition not in _NO_ROUTINE or not (found := _ROUTINE.search(str(error))):
+            return None
+        parts = tuple(part.strip("`") for part in found[1].split("."))
+        if why := FUNCTIONS.get(parts[-1].lower()):
+            return self._refused(f"call {parts[-1].lower()}, which {why}")
+        if self.is_hidden(parts):
+            return self._refused(f"use {short_of(parts)}")
+        return self._without.get(short_of(parts))
+
+    def make_functions(self, text: str) -> None:
+        """Have the functions that a script, or a view, mentions; what is wrong with one is told where it is called.
+
+        They are of SQL alone: what names a class or a jar runs as the job.
+        """
+        texts = " ".join((text, *(one.query for one in self.spec.views))).lower()
+        for statement in self.spec.functions:
+            made = definitions(statement)[0].object
+            if isinstance(made, Function) and re.search(rf"\b{re.escape(made.name.name)}\b", texts):
+                try:
+                    self._make(made)
+                except BrokenEntryError as error:
+                    self._without[made.name.short] = error
+
+    def _make(self, made: Function) -> None:
+        name, database = made.name.short, f"`{made.name.database}`"
+        plan = plan_of(self._script, made.statement)
+        if plan.getClass().getSimpleName() != _SQL_FUNCTION:
+            raise BrokenEntryError(name, "it names a class, and only functions of SQL are run for an account")
+        try:
+            place = f"file:{tempfile.mkdtemp(prefix='anabranch-catalog-')}"
+            self._script.sql(f"CREATE DATABASE IF NOT EXISTS {database} LOCATION '{place}'")
+            self._script.sql(f"DROP FUNCTION IF EXISTS {database}.`{made.name.name}`")
+            self._script.sql(made.statement)
+        except Exception as error:
+            raise self._broken(name, error) from error
+
+    # -- views and tables ------------------------------------------------------------------------------
+
+    def _led(self, session: SparkSession, plan: Any, own: Collection[str]) -> Any:
+        queries = cte_names(plan)
+        for parts, _ in relations(plan):
+            name = ".".join(parts).lower()
+            if name not in own and self._show(session, parts) and name in queries:
+                # Inside of the query of that name it is the table, else the query: Spark knows which.
+                table = led(session, plan_of(session, f"TABLE {quoted(parts)}"), self.short)
+                self._put(session, name, rows_of(session, table))
+        others = {*own, *queries}
+        return led(session, plan, lambda parts: "" if ".".join(parts).lower() in others else self.short(parts))
+
+    def _show(self, session: SparkSession, parts: Parts) -> bool:
+        """Have an object in a session, by the catalog's name; whether there is one."""
+        short = short_of(parts)
+        if short in self.spec.hidden and len(parts) > 1:  # else it may be a common table expression
+            raise self._refused(f"read {short}")
+        if short not in self._tables and short not in self._views:
+            return False
+        self._used.add(short)
+        self._put(session, short, self._frame(short))
+        return True
+
+    def _put(self, session: SparkSession, name: str, frame: DataFrame) -> None:
+        if (id(session), name) not in self._shown:
+            put(session, name, frame)
+            self._shown.add((id(session), name))
+
+    def _frame(self, short: str) -> DataFrame:
+        if short not in self._frames:
+            view = self._views.get(short)
+            self._frames[short] = self._rows(self._tables[short]) if view is None else self._query(view)
+        return self._frames[short]
+
+    def _query(self, view: NamedQuery) -> DataFrame:
+        if view.name in self._open:
+            raise BrokenEntryError(view.name, f"it reads itself: {' -> '.join((*self._open, view.name))}")
+        self._open.append(view.name)
+        try:
+            return rows_of(self.views, self._led(self.views, plan_of(self.views, view.query), ()))
+        except (DeniedError, ConfigError):
+            raise
+        except Exception as error:
+            raise self.refusal(error) or self._broken(view.name, error) from error
+        finally:
+            self._open.remove(view.name)
+
+    def _refused(self, what: str) -> DeniedError:
+        return DeniedError(self.spec.access.account, (what,))
+
+    def _broken(self, name: str, error: Exception) -> BrokenEntryError:
+        return BrokenEntryError(name, sentence(error)[1])
+
+
+def rows_of(session: SparkSession, plan: Any) -> DataFrame:
+    """The rows of a plan in a session."""
+    jvm: Any = session._jvm
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+
+def put(session: SparkSession, name: str, frame: DataFrame) -> None:
+    """Have rows as a view of a session, also those of another one."""
+    plan = frame._jdf.queryExecution().analyzed()
+    rows_of(session, plan).createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+
+
+def short_of(parts: Sequence[str]) -> str:
+    """What the catalog calls a name; empty for one that it cannot have."""
+    try:
+        return object_name(".".join(f"`{part}`" for part in parts)).short
+    except CatalogNameError:
+        return ""
+
+
+def relations(plan: Any) -> list[tuple[Parts, bool]]:
+    """(parts of the name, whether as a stream) for each relation that a parsed plan reads, those of CTEs with them."""
+    return [(tuple(one["name"].split(", ")), one["streams"] == "true") for one in RELATION.finditer(plan.toString())]
+
+
+def cte_names(plan: Any) -> frozenset[str]:
+    """The names of the common table expressions anywhere in a parsed plan, in lower case."""
+    found = _QUERIES.finditer(plan.toString())
+    return frozenset(name for one in found for name in one["names"].lower().split(", "))
+
+
+def quoted(parts: Sequence[str]) -> str:
+    """A name as SQL has it, whatever its parts are; of one part with the catalog's default database."""
+    return ".".join(f"`{part}`" for part in (parts if len(parts) > 1 else (DATABASE, *parts)))

@@ -1,0 +1,87 @@
+"""What a script may say where it is judged: no file, no secret, no class, and settings known to be harmless."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.streams.closed import may_set
+from anabranch.streams.declared import reaches
+from anabranch.streams.inline import InlinePolicy, TableAccess, why_not_own
+from anabranch.streams.tables import TableDeclaration
+
+pytestmark = pytest.mark.unit
+
+POSTGRESQL = "jdbc:postgresql://db:5432/shop"
+
+
+def table(provider: str, **options: str) -> TableDeclaration:
+    """A table of a script; ``_`` in an option's name is a dot."""
+    return TableDeclaration("t", provider, options={name.replace("_", "."): value for name, value in options.items()})
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        (table("kafka", avro_schema_file="/x"), "avro.schema.file names a file"),
+        (table("kafka", protobuf_descriptor="/x"), "protobuf.descriptor names a file"),
+        (table("postgresql", password="env:HOME"), "password names a secret"),
+        (table("redis", Password="file:/etc/shadow"), "Password names a secret"),
+        (table("kafka", kafka_sasl_jaas_config="x"), "kafka.sasl.jaas.config is none of those"),
+        (table("kafka", kafka_interceptor_classes="a.B"), "kafka.interceptor.classes is none of those"),
+        (table("kafka", KAFKA_ssl_keystore_location="/x"), "is none of those"),
+        (table("jdbc", url="jdbc:derby:memory:x;create=true"), "its url is none of"),
+        (table("jdbc", url="jdbc:h2:mem:;INIT=RUNSCRIPT FROM '/x'"), "its url is none of"),
+        (table("jdbc", url=POSTGRESQL, driver="a.B"), "driver names code"),
+        (table("jdbc", url=POSTGRESQL, sessionInitStatement="x"), "sessionInitStatement names code"),
+        (table("jdbc", url=f"{POSTGRESQL}?socketFactory=a.B"), "has the parameter socketFactory"),
+        (table("jdbc", url="jdbc:mysql://db/shop?allowLoadLocalInfile=true"), "the parameter allowLoadLocalInfile"),
+        (table("jdbc", url="jdbc:mysql://(host=db,autoDeserialize=true)/shop"), "written in another way"),
+        (table("jdbc"), "its url is none of"),
+    ],
+)
+def test_what_reaches_beside_its_rows_is_named(declared: TableDeclaration, told: str) -> None:
+    """L3: an option that is not known to be harmless is not."""
+    assert told in reaches(declared)
+    access = TableAccess("mei")
+    assert told in why_not_own(declared, None, access)
+    assert not why_not_own(declared, None, TableAccess("jo", policy=InlinePolicy(is_open=True)))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        table("kafka", cluster="main", topic="t", kafka_fetch_max_bytes="1", kafka_linger_ms="5", avro_schema="{}"),
+        table("jdbc", url=f"{POSTGRESQL}?sslmode=require&connectTimeout=5", dbtable="t"),
+        table("rate", rowsPerSecond="1"),
+    ],
+)
+def test_what_is_harmless_is_allowed(declared: TableDeclaration) -> None:
+    """So most scripts go on as they were."""
+    assert not reaches(declared)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("spark.sql.shuffle.partitions", "8", True),
+        ("spark.sql.session.timeZone", "Asia/Tokyo", True),
+        ("SPARK.SQL.ANSI.ENABLED", "false", True),
+        ("spark.sql.runSQLOnFiles", "true", False),
+        ("spark.sql.variable.substitute", "true", False),
+        ("spark.sql.catalog.other", "a.B", False),
+        ("spark.sql.extensions", "a.B", False),
+        ("fs.s3a.access.key", "x", False),
+        ("spark.hadoop.x", "y", False),
+        ("spark.sql.streaming.checkpointLocation", "/x", False),
+        ("spark.sql.streaming.stateStore.providerClass", "a.B", False),
+        (
+            "spark.sql.streaming.stateStore.providerClass",
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+            True,
+        ),
+        ("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true", True),
+    ],
+)
+def test_a_setting_is_allowed_where_it_is_known(name: str, value: str, allowed: bool) -> None:
+    """L4."""
+    assert may_set(name, value) is allowed
