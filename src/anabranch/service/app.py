@@ -33,6 +33,7 @@ from anabranch.service.rest import (
     clusters,
     events,
     health,
+    lineage,
     links,
     metrics,
     migrations,
@@ -51,7 +52,8 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, migrations, catalog, streams, stream_alerts, trials, plans, accounts, events, metrics),
+    *(routes, clients, switches, migrations, catalog, streams, stream_alerts, lineage, trials),
+    *(plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]
 _HEADERS = (

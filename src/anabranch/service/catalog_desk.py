@@ -15,6 +15,7 @@ from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.store.catalog import EntryChange, StoredEntry, StoredGrant
+from anabranch.streams.lineage.document import StoredLineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class ServiceCatalogDesk:
         """The accounts of the role admin that are not disabled; raises StoreError."""
         accounts = await self.stored.ask(self.stored.accounts.all)
         return frozenset(one.name for one in accounts if one.role is Role.ADMIN and one.disabled_at is None)
+
+    async def lineages(self) -> Mapping[str, StoredLineage]:
+        """The lineage of now of each stream that has told one; raises StoreError."""
+        return await self.stored.ask(self.stored.lineages.now)
 
     async def change(self, changes: Sequence[EntryChange]) -> None:
         """Change entries; raises EntryChangedError, StoreError."""

@@ -286,6 +286,16 @@ class ProviderError(ClusterError):
 
 
 @dataclass(eq=False)
+class NoLineageError(RefusedError):
+    """No job of a stream has told its lineage."""
+
+    stream: str
+
+    _message = "nobody knows the lineage of stream {stream!r} yet: its job tells it as it starts"
+    _hint = "start it: `anabranch stream start {stream}`"
+
+
+@dataclass(eq=False)
 class NoStreamLogError(RefusedError):
     """The log of a run cannot be shown here."""
 

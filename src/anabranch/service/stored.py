@@ -13,6 +13,7 @@ from anabranch.store.catalog import StoredCatalog
 from anabranch.store.clients import RouteClients
 from anabranch.store.database import Database
 from anabranch.store.leases import InstanceLeases
+from anabranch.store.lineages import StoredLineages
 from anabranch.store.routes import RouteVersions
 from anabranch.store.runs import StartedRuns
 from anabranch.store.streams import StoredStreams
@@ -40,6 +41,7 @@ class Stored:
         self.streams = StoredStreams(database)
         self.alerts = StoredAlerts(database)
         self.catalog = StoredCatalog(database)
+        self.lineages = StoredLineages(database)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer of a call that may wait for the database; raises StoreError."""

@@ -23,6 +23,8 @@ class LiveRun:
     failed: Mapping[str, Any] | None = None
     ended: Mapping[str, Any] | None = None
     told_at: str = ""
+    lineage: Mapping[str, Any] | None = None
+    """As its job told it, until it is kept."""
 
     @classmethod
     def of(cls, directory: str, run: str) -> LiveRun:
@@ -65,6 +67,8 @@ class LiveRun:
             self.has_started = True  # the first lines may be in a file that is gone
             query = str(fields.get("query"))
             self.queries[query] = {**self.queries.get(query, {}), **fields}
+        elif event.kind is StreamEventKind.LINEAGE:
+            self.lineage = {name: fields[name] for name in ("inserts", "datasets") if name in fields}
         elif event.kind is StreamEventKind.FAILED:
             self.failed = fields
         elif event.kind is StreamEventKind.ENDED:

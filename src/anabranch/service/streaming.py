@@ -37,6 +37,7 @@ from anabranch.service.stream_specs import catalog_spec_for
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
 from anabranch.streams.state.results import StateChoice
+from anabranch.streams.lineage.document import StoredLineage
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
     AskRun,
@@ -149,6 +150,7 @@ class Streaming:
         name = one.stream.name
         try:
             run = None if one.run is None else await asyncio.to_thread(self._seen, one.run)
+            await self._keep_lineage(one)
             seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, one.settings.policy)
             action = decide(seen, now_ms())
             if one.run is not None and one.run.stopping_at is not None and one.run.id not in self._asked:
@@ -161,6 +163,15 @@ class Streaming:
             log.warning("a stream could not be looked after", stream=name, why=error.message)
         except Exception:
             log.exception("a stream could not be looked after", stream=name)
+
+    async def _keep_lineage(self, one: SupervisedStream) -> None:
+        """Keep what the open run has told of its lineage, once."""
+        live = None if one.run is None else self._live.get(one.run.id)
+        if one.run is None or live is None or live.lineage is None:
+            return
+        told = StoredLineage(one.run.stream, one.run.version, now_ms(), live.lineage)
+        await self._stored.ask(lambda: self._stored.lineages.keep(told))
+        live.lineage = None
 
     async def _do(self, one: SupervisedStream, action: StreamAction, seen: SeenStreamRun | None) -> None:
         streams, name, now = self._stored.streams, one.stream.name, now_ms()

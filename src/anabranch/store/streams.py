@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select,
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.store.database import Database
-from anabranch.store.tables import STREAM_RUNS, STREAM_VERSIONS, STREAMS
+from anabranch.store.tables import STREAM_LINEAGES, STREAM_RUNS, STREAM_VERSIONS, STREAMS
 from anabranch.streams.kept import (
     NoStreamError,
     NoStreamVersionError,
@@ -85,6 +85,7 @@ class StoredStreams:
             if connection.execute(select(STREAM_RUNS.c.id).where(STREAM_RUNS.c.open == name)).first() is not None:
                 raise StreamChangedError(name)
             connection.execute(delete(STREAM_RUNS).where(STREAM_RUNS.c.stream == name))
+            connection.execute(delete(STREAM_LINEAGES).where(STREAM_LINEAGES.c.stream == name))
             connection.execute(delete(STREAM_VERSIONS).where(STREAM_VERSIONS.c.stream == name))
             connection.execute(delete(STREAMS).where(STREAMS.c.name == name))
 

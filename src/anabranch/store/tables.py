@@ -292,6 +292,16 @@ STREAM_RUNS = Table(
 )
 """Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known."""
 
+STREAM_LINEAGES = Table(
+    "stream_lineages",
+    METADATA,
+    Column("stream", ForeignKey("streams.name"), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("document", JSON, nullable=False),
+)
+"""What makes what, as the job of a version told it last; ``document`` has the edges."""
+
 CATALOG_ENTRIES = Table(
     "catalog_entries",
     METADATA,

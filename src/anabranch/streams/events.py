@@ -18,6 +18,7 @@ class StreamEventKind(StrEnum):
     PROGRESS = "progress"
     ROWS = "rows"
     ANALYSED = "analysed"
+    LINEAGE = "lineage"
     COLUMNS = "columns"
     STOPPING = "stopping"
     FAILED = "failed"

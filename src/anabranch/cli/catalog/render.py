@@ -80,14 +80,17 @@ def defining(plan: Mapping[str, Any]) -> RenderableType:
     """What is made and changed, and what that breaks."""
     table = grid("CHANGE", "KIND", "NAME", "TOPIC")
     reasons: list[Reason] = []
+    readers: list[Text] = []
     for one in plan["changes"]:
         change = Text(one["change"], _STYLES[one["change"]])
         table.add_row(change, *_cells(one["kind"], one["name"], f"made: {one['topic']}" if one["topic"] else ""))
         reasons += [_reason(one["name"], told) for told in one["reasons"]]
+        if one["readers"]:
+            readers.append(Text(f"{one['name']} is read by streams: {', '.join(one['readers'])}", style="yellow"))
     parts: list[RenderableType] = [table]
     if reasons:
         parts.append(findings(reasons))
-    return Group(*parts)
+    return Group(*parts, *readers)
 
 
 def defined(report: Mapping[str, Any]) -> RenderableType:
@@ -121,6 +124,9 @@ def dropping(plan: Mapping[str, Any]) -> RenderableType:
         text.append(f"topic {printable(topic['topic'])} of {topic['cluster']} is deleted: {told}\n", style="bold red")
     if plan["mentioned"]:
         text.append(f"views that have its name: {', '.join(plan['mentioned'])}\n", style="yellow")
+    for word, streams in (("read", plan["readers"]), ("written", plan["writers"])):
+        if streams:
+            text.append(f"it is {word} by streams: {', '.join(streams)}\n", style="bold yellow")
     text.rstrip()
     return text
 

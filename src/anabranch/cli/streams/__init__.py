@@ -6,6 +6,7 @@ import typer
 
 from anabranch.cli.streams.alerts import alerts
 from anabranch.cli.streams.driving import restart, start, stop
+from anabranch.cli.streams.lineage import lineage
 from anabranch.cli.streams.preview import preview
 from anabranch.cli.streams.run import run
 from anabranch.cli.streams.saving import create, delete, edit, publish, rollback
@@ -31,4 +32,5 @@ app.command("stop")(stop)
 app.command("restart")(restart)
 app.command("logs")(logs)
 app.command("alerts")(alerts)
+app.command("lineage")(lineage)
 app.command("delete")(delete)

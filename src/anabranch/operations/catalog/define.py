@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from anabranch.errors import RefusedError
@@ -14,6 +14,7 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, check_database, known
 from anabranch.operations.catalog.entries import columns_of, document_of, entry_of, says_the_same
 from anabranch.operations.catalog.topics import TopicOptions, exists
+from anabranch.operations.streams.lineage import readers_of_columns, readers_of_table, streams_lineage
 from anabranch.streams.catalog.compatibility import breaks
 from anabranch.streams.catalog.ddl import Definition
 from anabranch.streams.catalog.kept import EntryChange
@@ -39,7 +40,7 @@ class ChangeKind(StrEnum):
 class ObjectChange:
     """One object; ``schema`` says that a table's columns change, ``reasons`` what that breaks.
 
-    ``topic`` is one that is made, as ``cluster/topic``.
+    ``topic`` is one that is made, as ``cluster/topic``; ``readers`` are the streams that read what changes.
     """
 
     kind: ObjectKind
@@ -48,6 +49,7 @@ class ObjectChange:
     schema: bool
     topic: str
     reasons: tuple[Reason, ...]
+    readers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,13 @@ class BreaksReadersError(RefusedError):
 
     name: str
     why: str
+    readers: tuple[str, ...] = ()
 
-    _message = "{name} would break those who read it: {why}"
+    @property
+    def message(self) -> str:
+        streams = f" ({', '.join(self.readers)})" if self.readers else ""
+        return f"{self.name} would break those who read it{streams}: {self.why}"
+
     _hint = "change it so that readers go on, or accept it: --accept-breaking"
 
 
@@ -123,9 +130,9 @@ async def plan(
             raise DefinedTwiceError(name)
         before = found.entries.get(name)
         seen[name] = 0 if before is None else before.revision
-        change = _changed(found, one, new_databases)
+        change = await _with_readers(desk, found, one, _changed(found, one, new_databases))
         if (bad := errors(change.reasons)) and not accept_breaking:
-            raise BreaksReadersError(name, "; ".join(reason.what for reason in bad))
+            raise BreaksReadersError(name, "; ".join(reason.what for reason in bad), change.readers)
         changes.append(await _with_topic(desk, one, change, topics))
     said = [[str(one.object.name), one.object.description, dict(document_of(one.object))] for one in definitions]
     told = [[one.change.value, one.topic] for one in changes]
@@ -231,6 +238,19 @@ def _securables(name: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
+async def _with_readers(desk: CatalogDesk, found: KnownCatalog, one: Definition, change: ObjectChange) -> ObjectChange:
+    """The change with the streams that read a column that it changes, or the table where its rows are elsewhere."""
+    old, made = found.objects.get(change.name), one.object
+    if not change.reasons or not isinstance(old, Table) or not isinstance(made, Table):
+        return change
+    lineage = streams_lineage(await desk.lineages())
+    if _elsewhere(old, made):
+        return replace(change, readers=readers_of_table(lineage, old.name.short))
+    now = {column.name.lower(): column.type for column in made.declaration.columns}
+    changed = [each.name for each in old.declaration.columns if now.get(each.name.lower()) != each.type]
+    return replace(change, readers=readers_of_columns(lineage, old.name.short, changed))
+
+
 async def _with_topic(
     desk: CatalogDesk, one: Definition, change: ObjectChange, topics: TopicOptions | None
 ) -> ObjectChange:
@@ -241,4 +261,4 @@ async def _with_topic(
     code, topic = made.topic
     if await exists(desk.cluster(code), topic):
         return change
-    return ObjectChange(change.kind, change.name, change.change, change.schema, f"{code}/{topic}", change.reasons)
+    return replace(change, topic=f"{code}/{topic}")

@@ -13,6 +13,7 @@ from anabranch.streams.catalog.kept import EntryChange, NoEntryError, StoredEntr
 from anabranch.streams.catalog.names import CATALOG, DATABASE, ObjectName
 from anabranch.streams.catalog.objects import CatalogObject, ObjectKind, Table
 from anabranch.streams.grants import Authority, DeniedError, Grant, Privilege
+from anabranch.streams.lineage.document import StoredLineage
 
 
 class CatalogDesk(Protocol):
@@ -37,6 +38,10 @@ class CatalogDesk(Protocol):
 
     async def admins(self) -> frozenset[str]:
         """The accounts that manage everything; raises StoreError."""
+        ...
+
+    async def lineages(self) -> Mapping[str, StoredLineage]:
+        """The lineage of now of each stream that has told one; raises StoreError."""
         ...
 
     async def change(self, changes: Sequence[EntryChange]) -> None:

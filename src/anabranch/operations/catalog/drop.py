@@ -11,16 +11,19 @@ from anabranch.model.plans import plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
 from anabranch.operations.catalog.entries import MADE_TOPIC
 from anabranch.operations.catalog.topics import TopicSeen, exists, seen
+from anabranch.operations.streams.lineage import readers_of_table, streams_lineage, writers_of_table
 from anabranch.streams.catalog.kept import EntryChange
 from anabranch.streams.catalog.objects import ObjectKind, Table, View
 from anabranch.streams.grants import Privilege
+from anabranch.streams.lineage.document import short as object_short
 
 
 @dataclass(frozen=True, slots=True)
 class DropPlan:
     """What goes: the entry, its schema versions and grants.  ``topic`` is one that is deleted with all its records.
 
-    ``mentioned`` are views whose queries have its name, which fail then.  The hash does not cover the count of records.
+    ``mentioned`` are views whose queries have its name, which fail then; ``readers`` and ``writers`` are streams that
+    read and write it, through views as well.  The hash does not cover the count of records.
     """
 
     name: str
@@ -31,6 +34,8 @@ class DropPlan:
     topic: TopicSeen | None
     code: str
     hash: str
+    readers: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,11 @@ async def plan(desk: CatalogDesk, name: str, *, topic: bool = False) -> DropPlan
     grants = sum(one.securable == name for one in await desk.grants())
     mentioned = _mentioned(found, name)
     told = None if seen_topic is None else [seen_topic.cluster, seen_topic.topic, seen_topic.partitions]
-    hash_ = plan_hash(name, entry.revision, grants, list(mentioned), told)
-    return DropPlan(name, entry.kind, entry.revision, grants, mentioned, seen_topic, code, hash_)
+    lineage, short = streams_lineage(await desk.lineages()), object_short(name)
+    readers, writers = readers_of_table(lineage, short), writers_of_table(lineage, short)
+    hash_ = plan_hash(name, entry.revision, grants, list(mentioned), told, [*readers, "", *writers])
+    shown = entry.kind, entry.revision, grants, mentioned, seen_topic, code, hash_
+    return DropPlan(name, *shown, readers, writers)
 
 
 async def apply(desk: CatalogDesk, planned: DropPlan) -> Dropped:

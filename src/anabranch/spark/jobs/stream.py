@@ -59,9 +59,11 @@ from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
+from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.storage.opening import open_files
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
+from anabranch.streams.lineage.document import document_of
 from anabranch.streams.lines import LineFile
 from anabranch.streams.script import split
 from anabranch.streams.state.results import QueryTrial, TrialResult
@@ -190,6 +192,7 @@ class JobOfStream:
         files = open_files(spec.checkpoints)
         trials = self._tried(spark, spec, found, files)
         beginning.check(spec, trials)
+        self._events.tell(StreamEventKind.LINEAGE, **document_of(lineage_of_script(found, spec)))
         queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
         if self._is_asked():
             self.outcome = "stopped"
