@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from anabranch.streams.tables import TableDeclaration
 
-_FILES = ("avro.schema.file", "protobuf.descriptor")
+_FILES = ("avro.schema.file", "protobuf.descriptor", "tls_ca")
 _REFERENCE = re.compile(r"(env|file):.")
 _KAFKA = re.compile(
     r"kafka\.(acks|batch\.size|buffer\.memory|compression\.type|linger\.ms|retries|delivery\.timeout\.ms|client\.rack"

@@ -16,6 +16,11 @@ from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.spec import ClusterSpec
 from anabranch.store.accounts import Accounts
+from anabranch.store.streams import StoredStream
+from anabranch.streams.lineage.document import StoredLineage, VersionLineage, document_of
+from anabranch.streams.lineage.edges import InsertLineage, TableColumn
+from anabranch.streams.states import StreamState, StreamWanted
+from anabranch.streams.versions import StreamVersion
 from qa.service import Served, serving, until
 from qa.timeouts import TIMEOUT_S
 from tests.simulated import Simulated
@@ -238,3 +243,47 @@ def test_topics_of_a_real_cluster_become_tables(tmp_path: Path) -> None:
             assert do(served, "admin", "drop", name="shop.web_clicks", topic=True)["topic"] == "web.clicks"
             until(lambda: "web.clicks" not in topics(cluster))
             assert not admin.list_consumer_groups().result(TIMEOUT_S).valid
+
+
+def test_a_plan_names_the_streams_that_it_breaks(served: Served) -> None:
+    """By the columns that they read; a drop names those that write it, too."""
+    create(served, "admin", f"{DATABASE}; {ORDERS}; {ORDERS.replace('orders', 'sales')}")
+    stored, now = served.instance.stored, now_ms()
+    for name in ("totals", "names"):
+        draft = StreamWanted.STOPPED, StreamState.DRAFT
+        stream = StoredStream(name, 1, "admin", "", now, 1, 0, *draft, "", now, 0, 0)
+        stored.streams.add(stream, StreamVersion(1, now, "admin", "", "SELECT 1"))
+        column = "id" if name == "totals" else "name"
+        read = frozenset({TableColumn("shop.orders", column)})
+        insert = InsertLineage("shop.sales", ("id", "name"), {"shop.orders": ("id", "name")}, (), read)
+        stored.lineages.keep(StoredLineage(name, 1, now, document_of(VersionLineage((insert,)))))
+    narrow = ORDERS.replace("CREATE", "CREATE OR REPLACE").replace("id BIGINT", "id INT")
+    told = create(served, "admin", narrow)
+    assert kind(told) == "breaks-readers" and "those who read it (totals): column id was BIGINT" in told["detail"]
+    asked = {"definitions": {"sql": narrow}, "accept_breaking": True}
+    assert planned(served, "admin", "create", asked)["plan"]["changes"][0]["readers"] == ["totals"]
+    elsewhere = {"definitions": {"sql": narrow.replace("topic 'orders'", "topic 'other'")}, "accept_breaking": True}
+    assert planned(served, "admin", "create", elsewhere)["plan"]["changes"][0]["readers"] == ["names", "totals"]
+    plan = planned(served, "admin", "drop", {"name": "shop.sales"})["plan"]
+    assert (plan["readers"], plan["writers"]) == ([], ["names", "totals"])
+
+
+def test_a_definition_with_a_secret_or_a_file_takes_the_whole_catalog(served: Served) -> None:
+    """Else who manages a database would send the service's secrets to a server of his own."""
+    create(served, "admin", DATABASE)
+    do(served, "admin", "grant", privilege="manage", name="shop", principal="user:jo", on="database")
+    table = "CREATE TABLE shop.t USING redis OPTIONS (url 'redis://elsewhere:6379/0', password 'env:HOME')"
+    told = create(served, "jo", table)
+    assert kind(told) == "denied" and "option password names a secret" in told["detail"]
+    assert create(served, "admin", table)["changed"] == ["spark_catalog.shop.t"]
+
+
+def test_a_list_of_topics_is_no_way_around_a_grant(served: Served) -> None:
+    """Each topic of it is judged."""
+    create(served, "admin", f"{DATABASE}; {ORDERS}")
+    do(served, "admin", "grant", privilege="manage", name="shop", principal="user:jo", on="database")
+    create(served, "admin", "CREATE DATABASE pay")
+    do(served, "admin", "grant", privilege="manage", name="pay", principal="user:mei", on="database")
+    both = ORDERS.replace("shop.orders", "pay.both").replace("topic 'orders'", "topic 'free, orders'")
+    assert kind(create(served, "mei", both)) == "denied"
+    assert create(served, "jo", both.replace("pay.both", "shop.both"))["changed"]

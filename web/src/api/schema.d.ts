@@ -937,6 +937,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Column
+         * @description Who reads a column, and what breaks if it goes, over all streams.
+         */
+        get: operations["column_api_v1_lineage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/links": {
         parameters: {
             query?: never;
@@ -1956,6 +1976,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams/{name}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lineage
+         * @description Which columns of which tables make which columns of what a stream writes.
+         */
+        get: operations["lineage_api_v1_streams__name__lineage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/lineage/openlineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description The same as run events of OpenLineage, one for each INSERT.
+         */
+        get: operations["events_api_v1_streams__name__lineage_openlineage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/streams/{name}/runs/{run_id}/log": {
         parameters: {
             query?: never;
@@ -2095,74 +2155,6 @@ export interface paths {
          * @description End a token at once.
          */
         delete: operations["revoke_api_v1_tokens__token_id__delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/trials": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Ask
-         * @description Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
-         *
-         *     An operator tries what was saved, an admin any script.  Nothing is written anywhere.
-         */
-        post: operations["ask_api_v1_trials_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/trials/{trial_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Trial
-         * @description A trial as it stands; asking for it keeps it alive.
-         */
-        get: operations["trial_api_v1_trials__trial_id__get"];
-        put?: never;
-        post?: never;
-        /**
-         * Remove
-         * @description End a trial; one that has ended is forgotten.
-         */
-        delete: operations["remove_api_v1_trials__trial_id__delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/trials/{trial_id}/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Events
-         * @description Listen to a trial from its beginning; the id of each event counts the rows that were told with it.
-         *
-         *     ``trial`` is how it stands, without rows; ``rows`` are the next ones; ``ended`` is the last event.
-         */
-        get: operations["events_api_v1_trials__trial_id__events_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2513,39 +2505,6 @@ export interface components {
             file: string;
             lanes: components["schemas"]["AlignedLane"][];
             link: string;
-        };
-        AnalysedAnswer: {
-            inserts: components["schemas"]["AnalysedInsert"][];
-            selects: components["schemas"]["AnalysedSelect"][];
-            statements: components["schemas"]["AnalysedStatement"][];
-            tables: components["schemas"]["AnalysedTable"][];
-        };
-        AnalysedInsert: {
-            columns: components["schemas"]["ColumnAnswer"][];
-            connector: string;
-            line: number;
-            mode: string;
-            number: number;
-            query: string;
-            table: string;
-        };
-        AnalysedSelect: {
-            columns: components["schemas"]["ColumnAnswer"][];
-            line: number;
-            number: number;
-        };
-        AnalysedStatement: {
-            column: number;
-            kind: string;
-            line: number;
-            name: string;
-            number: number;
-        };
-        AnalysedTable: {
-            columns: components["schemas"]["ColumnAnswer"][];
-            connector: string;
-            line: number;
-            name: string;
         };
         /** @enum {string} */
         AnswerKind: "exact" | "approximate" | "before" | "after" | "unmapped" | "unknown";
@@ -2961,9 +2920,14 @@ export interface components {
             name: string;
             type: string;
         };
-        ColumnAnswer: {
-            name: string;
-            type: string;
+        ColumnLineageAnswer: {
+            changed: string[];
+            column: string;
+            lost: string[];
+            readers: components["schemas"]["LineageReader"][];
+            streams: string[];
+            uncertain: string[];
+            unknown: string[];
         };
         Commit: {
             leader_epoch: number;
@@ -3290,8 +3254,10 @@ export interface components {
             kind: string;
             mentioned: string[];
             name: string;
+            readers: string[];
             revision: number;
             topic: components["schemas"]["TopicSeen"] | null;
+            writers: string[];
         };
         Dropped: {
             hash: string;
@@ -4034,6 +4000,32 @@ export interface components {
              */
             source_rate: number | string | null;
         };
+        LineageEdge: {
+            kind: components["schemas"]["LineageKind"];
+            path: string[];
+            source_column: string;
+            source_table: string;
+            target_column: string | null;
+            target_table: string;
+        };
+        LineageInsert: {
+            columns: string[];
+            edges: components["schemas"]["LineageEdge"][];
+            not_understood: string[];
+            sources: {
+                [key: string]: string[];
+            };
+            target: string;
+        };
+        /** @enum {string} */
+        LineageKind: "identity" | "transformation" | "aggregation" | "conditional" | "filter" | "join" | "group_by" | "window" | "sort" | "watermark";
+        LineageReader: {
+            columns: string[];
+            is_for_rows: boolean;
+            kinds: components["schemas"]["LineageKind"][];
+            stream: string;
+            target: string;
+        };
         LinkAnswer: {
             findings: components["schemas"]["Reason"][];
             plan: components["schemas"]["LinkPlan"] | null;
@@ -4473,6 +4465,7 @@ export interface components {
             change: components["schemas"]["ChangeKind"];
             kind: components["schemas"]["ObjectKind"];
             name: string;
+            readers: string[];
             reasons: components["schemas"]["Reason"][];
             schema: boolean;
             topic: string;
@@ -4610,15 +4603,6 @@ export interface components {
             subject: string;
             verb: string;
         };
-        PlannedQuery: {
-            columns: components["schemas"]["QueryColumn"][];
-            connector: string;
-            line: number;
-            mode: string;
-            query: string;
-            statement: number;
-            table: string;
-        };
         Position: {
             location: string;
             offset: number | components["schemas"]["SymbolicOffset"] | null;
@@ -4637,7 +4621,6 @@ export interface components {
             exit_code: number;
             field: string | null;
             hint: string;
-            place: components["schemas"]["ScriptPlace"] | null;
             retryable: boolean;
             status: number;
             title: string;
@@ -4791,10 +4774,6 @@ export interface components {
             left_out: components["schemas"]["LeftOut"][];
             notes: string[];
             source_alias: string;
-        };
-        QueryColumn: {
-            name: string;
-            type: string;
         };
         /**
          * Question
@@ -5364,9 +5343,7 @@ export interface components {
         /** @enum {string} */
         RunState: "running" | "stopped" | "done" | "failed";
         RunStreamPlan: {
-            choice: components["schemas"]["StateChoice"];
             hash: string;
-            start: string;
             state: components["schemas"]["StreamState"];
             stream: string;
             verb: components["schemas"]["StreamVerb"];
@@ -5459,7 +5436,6 @@ export interface components {
             base: number;
             diff: string[];
             hash: string;
-            queries: components["schemas"]["PlannedQuery"][];
             statements: components["schemas"]["StatementLine"][];
             stream: string;
             version: number;
@@ -5475,22 +5451,6 @@ export interface components {
                 [key: string]: string;
             }[];
             number: number;
-        };
-        ScriptPlace: {
-            column: number | null;
-            excerpt: string;
-            line: number | null;
-            statement: number | null;
-        };
-        ScriptProblem: {
-            column: number | null;
-            condition: string;
-            excerpt: string;
-            exit_code: number;
-            hint: string;
-            line: number | null;
-            message: string;
-            statement: number | null;
         };
         Security: {
             login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
@@ -5651,21 +5611,6 @@ export interface components {
             target: string;
         };
         /**
-         * StartStreamRequest
-         * @description How a start goes on where its checkpoints are.
-         */
-        StartStreamRequest: {
-            /**
-             * Start
-             * @default
-             */
-            start: string;
-            /** @default refuse */
-            state: components["schemas"]["StateChoice"];
-            /** Stream */
-            stream: string;
-        };
-        /**
          * StartWavesRequest
          * @description A migration whose waves are started: these, or all that are not.
          */
@@ -5677,12 +5622,6 @@ export interface components {
              */
             waves: string[];
         };
-        /**
-         * StateChoice
-         * @description What a start does with a query whose state does not fit or means something else.
-         * @enum {string}
-         */
-        StateChoice: "refuse" | "keep" | "new";
         StatementLine: {
             line: number;
             number: number;
@@ -5732,6 +5671,13 @@ export interface components {
             runs: components["schemas"]["StreamRunAnswer"][];
             stream: components["schemas"]["StreamSummary"];
             versions: components["schemas"]["StreamVersionNote"][];
+        };
+        StreamLineageAnswer: {
+            hidden: string[];
+            inserts: components["schemas"]["LineageInsert"][];
+            stream: string;
+            told_at_ms: number;
+            version: number;
         };
         StreamLogAnswer: {
             is_cut: boolean;
@@ -6141,96 +6087,6 @@ export interface components {
             records_per_s: (number | null)[];
             step_ms: number;
         };
-        TrialAnswer: {
-            account: string;
-            ahead: number;
-            analysed: components["schemas"]["AnalysedAnswer"] | null;
-            began_at_ms: number | null;
-            columns: components["schemas"]["ColumnAnswer"][];
-            ended_at_ms: number | null;
-            id: string;
-            is_cached: boolean;
-            kind: components["schemas"]["TrialKind"];
-            limit: components["schemas"]["TrialLimit"] | null;
-            limits: components["schemas"]["TrialLimits"];
-            made_at_ms: number;
-            now_ms: number;
-            problems: components["schemas"]["ScriptProblem"][];
-            row_count: number;
-            rows: unknown[][];
-            select: number | null;
-            selected: number | null;
-            start: string | null;
-            state: components["schemas"]["TrialState"];
-            stream: string;
-            version: number | null;
-            why: string;
-        };
-        /** @enum {string} */
-        TrialKind: "validation" | "preview";
-        /** @enum {string} */
-        TrialLimit: "rows" | "bytes" | "seconds";
-        TrialLimits: {
-            bytes: number;
-            memory_bytes: number;
-            rows: number;
-            seconds: number;
-        };
-        /**
-         * TrialRequest
-         * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
-         *
-         *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
-         */
-        TrialRequest: {
-            /**
-             * Fresh
-             * @default false
-             */
-            fresh: boolean;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "validation" | "preview";
-            /**
-             * Rows
-             * @default 100
-             */
-            rows: number;
-            /**
-             * Script
-             * @default null
-             */
-            script: string | null;
-            /**
-             * Seconds
-             * @default 60
-             */
-            seconds: number;
-            /**
-             * Select
-             * @default 0
-             */
-            select: number;
-            /**
-             * Start
-             * @default null
-             */
-            start: string | null;
-            /**
-             * Stream
-             * @default null
-             */
-            stream: string | null;
-            /**
-             * Version
-             * @default null
-             */
-            version: number | null;
-        };
-        /** @enum {string} */
-        TrialState: "waiting" | "starting" | "running" | "finished" | "failed" | "stopped";
         /**
          * Uncommitted
          * @description What becomes of a Spark batch that has begun and was not committed.
@@ -8745,6 +8601,47 @@ export interface operations {
             };
         };
     };
+    column_api_v1_lineage_get: {
+        parameters: {
+            query: {
+                /** @description shop.orders.id, or kafka://main/t.id */
+                column: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ColumnLineageAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     links_api_v1_links_get: {
         parameters: {
             query?: never;
@@ -10909,7 +10806,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartStreamRequest"];
+                "application/json": components["schemas"]["StreamRequest"];
             };
         };
         responses: {
@@ -10993,7 +10890,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartStreamRequest"];
+                "application/json": components["schemas"]["StreamRequest"];
             };
         };
         responses: {
@@ -11086,6 +10983,94 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lineage_api_v1_streams__name__lineage_get: {
+        parameters: {
+            query?: {
+                /** @description Default: the version that runs. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamLineageAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_api_v1_streams__name__lineage_openlineage_get: {
+        parameters: {
+            query?: {
+                /** @description Default: the version that runs. */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    }[];
                 };
             };
             /** @description Why not */
@@ -11417,182 +11402,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Token"];
-                };
-            };
-            /** @description Why not */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Why not */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    ask_api_v1_trials_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["TrialRequest"];
-            };
-        };
-        responses: {
-            /** @description One that is under way, or an earlier answer */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TrialAnswer"];
-                };
-            };
-            /** @description It has begun, or waits for its turn */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TrialAnswer"];
-                };
-            };
-            /** @description Why not */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Why not */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    trial_api_v1_trials__trial_id__get: {
-        parameters: {
-            query?: {
-                rows?: boolean;
-            };
-            header?: never;
-            path: {
-                /** @description As it was answered. */
-                trial_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description What was asked for */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TrialAnswer"];
-                };
-            };
-            /** @description Why not */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Why not */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    remove_api_v1_trials__trial_id__delete: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description As it was answered. */
-                trial_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It ends, or is forgotten */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Why not */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Why not */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    events_api_v1_trials__trial_id__events_get: {
-        parameters: {
-            query?: never;
-            header?: {
-                "last-event-id"?: string;
-            };
-            path: {
-                /** @description As it was answered. */
-                trial_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events: trial, rows, ended */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
                 };
             };
             /** @description Why not */

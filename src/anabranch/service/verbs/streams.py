@@ -1,8 +1,9 @@
 """Changes of streams: their versions, and whether they run.
 
-A script runs as the service's own user, and SQL can call Java and read files: who saves one may do what that user may.
-So an admin saves scripts, until what a script uses is judged by the catalog's grants; operators run what was saved.
-A plan has Spark look at the script already, so an admin makes it, too.
+A script is judged by the catalog's grants of its author, and SQL's ways to the service's machine are closed.  It still
+uses free topics with the rights of the service's contexts, reaches servers that its machine reaches, and has no limits
+of memory and disk (docs/reference/streams.md).  So an admin saves scripts, and makes the plans,
+since Spark looks at the script for them; operators run what was saved.
 """
 
 from __future__ import annotations
