@@ -13,13 +13,15 @@ from anabranch.errors import AnabranchError
 from anabranch.operations.catalog.desk import KnownCatalog
 from anabranch.operations.catalog.entries import entry_of
 from anabranch.operations.catalog.loading import spec_of
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.streams.granted import BrokenEntryError
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.objects import Table
 from anabranch.streams.errors import ScriptError
 from anabranch.streams.grants import Authority, DeniedError, Grant, Privilege
 from anabranch.streams.inline import InlinePolicy
-from tests.integration.streams.lab import StreamLab
+from tests.integration.links.topics import create, fresh
+from tests.integration.streams.lab import StreamLab, produce_json
 
 pytestmark = pytest.mark.full
 
@@ -295,3 +297,26 @@ def test_whoever_manages_the_catalog_declares_tables_of_files(lab: StreamLab, tm
         assert isinstance(error_of(lab, "SELECT reflect('java.lang.System', 'getenv', 'HOME')"), DeniedError)
     finally:
         lab.catalog = spec()
+
+
+AVRO = '{"type":"record","name":"n","fields":[{"name":"page","type":"string"},{"name":"n","type":"long"}]}'
+
+
+def test_kafka_tables_of_the_catalog_are_read_and_written(
+    spark: SparkSession, here: SandboxCluster, tmp_path: Path
+) -> None:
+    """Formats that use what is closed to scripts, and the sink that is exactly once, beside the closed session."""
+    source, topic = create(here, fresh("granted-in")), create(here, fresh("granted-out"))
+    produce_json(here, source, [{"page": f"/{n}", "n": n} for n in range(6)])
+    sql = f"""
+    CREATE TABLE shop.pages (page STRING, n BIGINT) USING kafka OPTIONS (cluster 'here', topic '{source}');
+    CREATE TABLE shop.out USING kafka OPTIONS (cluster 'here', topic '{topic}', format 'avro', avro.schema '{AVRO}');
+    """
+    objects = {str(one.object.name): one.object for one in definitions(sql)}
+    entries = {name: entry_of(one, "mei", 5, None) for name, one in objects.items()}
+    owners = Authority("mei", owners=dict.fromkeys(objects, "mei"))
+    made = StreamLab.of(spark, tmp_path, here)
+    made.catalog = spec_of(KnownCatalog(entries, objects, owners, {}, {}), InlinePolicy())
+    made.run("INSERT INTO shop.out SELECT page, n FROM shop.pages WHERE n > 2")
+    made.run("CREATE TABLE seen USING console; INSERT INTO seen SELECT n, page FROM shop.out")
+    assert sorted(tuple(row) for _, rows in made.shown for row in rows) == [(n, f"/{n}") for n in (3, 4, 5)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,19 +24,26 @@ def closed_session(spark: SparkSession) -> SparkSession:
     return made
 
 
-def plan_of(session: SparkSession, text: str) -> Any:
-    """What Spark's parser makes of a text by the settings of a session; raises what Spark does.
+@contextmanager
+def active(session: SparkSession) -> Iterator[None]:
+    """A session as the one that is active in this thread: Spark asks that one, whichever it is handed.
 
-    The parser asks the session that is active, whosever it is, whether ``${env:NAME}`` is a variable.
+    So for the settings of its parser, and for data sources of Python as a query is started.
     """
     jvm: Any = session._jvm
     sessions = jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)
     try:
-        return session._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        yield
     finally:
         if before.isDefined():
             sessions.setActiveSession(before.get())
         else:
             sessions.clearActiveSession()
+
+
+def plan_of(session: SparkSession, text: str) -> Any:
+    """What Spark's parser makes of a text by the settings of a session; raises what Spark does."""
+    with active(session):
+        return session._jsparkSession.sessionState().sqlParser().parsePlan(text)

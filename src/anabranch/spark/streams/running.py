@@ -22,6 +22,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.spark.streams.analysis import InsertPlan
+from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
 from anabranch.spark.streams.progress import QueryTotals, progress_fields
 from anabranch.spark.streams.sinks.port import BatchSink, QueryIdentity, Sink, SinkKind
@@ -103,7 +104,8 @@ def start(running: Iterable[RunningQuery], trigger: str) -> None:
             writer = _writer(one)
             writer = writer.outputMode(one.plan.mode).queryName(one.plan.query)
             writer = writer.option("checkpointLocation", one.checkpoint).trigger(**trigger_of(trigger))
-            one.query = writer.start()
+            with active(one.plan.rows.sparkSession):
+                one.query = writer.start()
         except AnabranchError:
             raise
         except Exception as error:
