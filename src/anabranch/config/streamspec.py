@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.jobspec import Context, JobFormat
 from anabranch.streams.state.results import StateChoice
+from anabranch.streams.artifacts.values import ArtifactPin
 
 VERSION = 1
 
@@ -37,6 +38,9 @@ class StreamRunSpec:
     ``made`` is when a service's stream was made (ms): what it writes is told apart from what one of its name wrote.
     ``catalog`` is what the script may use and what it is judged by; without one it is judged by nobody, as where a
     person runs a script as himself.
+
+    ``artifacts`` are what functions of the script come from, in the directory or store ``artifact_place``.  ``files``
+    is the directory that paths in the script are relative to; empty where a script may name no file.
     """
 
     stream: str
@@ -51,6 +55,9 @@ class StreamRunSpec:
     begin: StreamBegin = StreamBegin()
     made: int = 0
     catalog: CatalogSpec | None = None
+    artifacts: tuple[ArtifactPin, ...] = ()
+    artifact_place: str = ""
+    files: str = ""
 
     def to_json(self) -> str:
         """The versioned text."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from anabranch.store.accounts import Accounts
 from anabranch.store.alerts import StoredAlerts
+from anabranch.store.artifacts import StoredArtifacts
 from anabranch.store.audit import Audit
 from anabranch.store.catalog import StoredCatalog
 from anabranch.store.clients import RouteClients
@@ -40,6 +41,7 @@ class Stored:
         self.migrations = StoredMigrations(database)
         self.streams = StoredStreams(database)
         self.alerts = StoredAlerts(database)
+        self.artifacts = StoredArtifacts(database)
         self.catalog = StoredCatalog(database)
         self.lineages = StoredLineages(database)
 

@@ -9,14 +9,17 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from anabranch.store import artifacts
 from anabranch.store.database import Database
 from anabranch.store.tables import STREAM_LINEAGES, STREAM_RUNS, STREAM_VERSIONS, STREAMS
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import (
     NoStreamError,
     NoStreamVersionError,
@@ -53,20 +56,26 @@ class StoredStreams:
     # -- what persons change ---------------------------------------------------------------------------
 
     def add(self, made: StoredStream, version: StreamVersion) -> None:
-        """Keep a new one with its first version; raises StreamExistsError."""
+        """Keep a new one with its first version; raises StreamExistsError, and StreamChangedError.
+
+        The second is for an artifact of it that was deleted meanwhile.
+        """
         try:
             with self._database.begin() as connection:
                 connection.execute(insert(STREAMS).values(**asdict(made)))
-                connection.execute(insert(STREAM_VERSIONS).values(**_version_values(made.name, version)))
+                _keep_version(connection, made.name, version)
         except IntegrityError as error:
-            raise StreamExistsError(made.name) from error
+            with suppress(NoStreamError):
+                self.get(made.name)
+                raise StreamExistsError(made.name) from error
+            raise StreamChangedError(made.name) from error
 
     def save(self, name: str, revision: int, version: StreamVersion) -> None:
         """Keep another version (S17); raises StreamChangedError."""
         try:
             with self._database.begin() as connection:
                 _raise_revision(connection, name, revision)
-                connection.execute(insert(STREAM_VERSIONS).values(**_version_values(name, version)))
+                _keep_version(connection, name, version)
         except IntegrityError as error:
             raise StreamChangedError(name) from error
 
@@ -86,6 +95,7 @@ class StoredStreams:
                 raise StreamChangedError(name)
             connection.execute(delete(STREAM_RUNS).where(STREAM_RUNS.c.stream == name))
             connection.execute(delete(STREAM_LINEAGES).where(STREAM_LINEAGES.c.stream == name))
+            artifacts.unpin(connection, name)
             connection.execute(delete(STREAM_VERSIONS).where(STREAM_VERSIONS.c.stream == name))
             connection.execute(delete(STREAMS).where(STREAMS.c.name == name))
 
@@ -166,15 +176,17 @@ class StoredStreams:
         chosen = STREAM_VERSIONS.c.stream == name, STREAM_VERSIONS.c.number == number
         with self._database.read() as connection:
             row = connection.execute(select(STREAM_VERSIONS).where(*chosen)).first()
+            pins = artifacts.pinned(connection, name)
         if row is None:
             raise NoStreamVersionError(name, number)
-        return _version(row)
+        return _version(row, pins)
 
     def versions(self, name: str) -> Sequence[StreamVersion]:
         """Its versions, the newest first."""
         asked = select(STREAM_VERSIONS).where(STREAM_VERSIONS.c.stream == name)
         with self._database.read() as connection:
-            return [_version(row) for row in connection.execute(asked.order_by(STREAM_VERSIONS.c.number.desc()))]
+            pins = artifacts.pinned(connection, name)
+            return [_version(row, pins) for row in connection.execute(asked.order_by(STREAM_VERSIONS.c.number.desc()))]
 
     def newest(self, name: str) -> int:
         """The number of its newest version, 0 where there is none."""
@@ -283,8 +295,14 @@ def _version_values(name: str, version: StreamVersion) -> dict[str, Any]:
     }
 
 
-def _version(row: Row[Any]) -> StreamVersion:
-    return StreamVersion(row.number, row.at, row.author, row.note, row.script, StreamSettings(**row.settings))
+def _keep_version(connection: Connection, name: str, version: StreamVersion) -> None:
+    connection.execute(insert(STREAM_VERSIONS).values(**_version_values(name, version)))
+    artifacts.pin(connection, name, version.number, version.artifacts)
+
+
+def _version(row: Row[Any], pins: Mapping[int, tuple[ArtifactPin, ...]]) -> StreamVersion:
+    told = row.number, row.at, row.author, row.note, row.script, StreamSettings(**row.settings)
+    return StreamVersion(*told, pins.get(row.number, ()))
 
 
 def _run_values(run: StoredStreamRun) -> dict[str, Any]:

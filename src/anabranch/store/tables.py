@@ -5,7 +5,19 @@ What is here is what the newest migration makes: a test compares them.
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 METADATA = MetaData(
     naming_convention={
@@ -347,3 +359,45 @@ ACCOUNT_GROUPS = Table(
     Index(None, "account"),
 )
 """Which accounts are in which groups."""
+
+ARTIFACTS = Table(
+    "artifacts",
+    METADATA,
+    Column("name", String(60), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("owner", String(200), nullable=False),
+    Column("description", String(1000), nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Column("newest", Integer, nullable=False),
+)
+"""Jars, wheels and files of Python; ``newest`` is the number of the last upload, also where that was deleted."""
+
+ARTIFACT_VERSIONS = Table(
+    "artifact_versions",
+    METADATA,
+    Column("artifact", ForeignKey("artifacts.name"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("note", String(1000), nullable=False),
+    Column("file", String(200), nullable=False),
+    Column("sha256", String(64), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("functions", JSON, nullable=False),
+    Column("dependencies", JSON, nullable=False),
+)
+"""What was uploaded, whose bytes lie elsewhere by their hash; rows are added, deleted, and never changed."""
+
+STREAM_ARTIFACTS = Table(
+    "stream_artifacts",
+    METADATA,
+    Column("stream", String(60), primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("artifact", String(60), primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("sha256", String(64), nullable=False),
+    ForeignKeyConstraint(["stream", "version"], ["stream_versions.stream", "stream_versions.number"]),
+    ForeignKeyConstraint(["artifact", "number"], ["artifact_versions.artifact", "artifact_versions.number"]),
+    Index(None, "artifact", "number"),
+)
+"""What each version of a stream runs with; the database keeps what is in it from being deleted."""

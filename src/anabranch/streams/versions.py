@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.restarting import RestartPolicy
 
 
@@ -24,7 +25,10 @@ class StreamSettings:
 
 @dataclass(frozen=True, slots=True)
 class StreamVersion:
-    """A script with its settings, as somebody saved it; ``number`` is from 1."""
+    """A script with its settings, as somebody saved it; ``number`` is from 1.
+
+    ``artifacts`` are what its functions come from: those versions, whatever is uploaded later.
+    """
 
     number: int
     at_ms: int
@@ -32,6 +36,7 @@ class StreamVersion:
     note: str
     script: str
     settings: StreamSettings = field(default_factory=StreamSettings)
+    artifacts: tuple[ArtifactPin, ...] = ()
 
 
 def diff(before: StreamVersion, after: StreamVersion) -> Sequence[str]:
@@ -41,4 +46,6 @@ def diff(before: StreamVersion, after: StreamVersion) -> Sequence[str]:
 
 
 def _lines(version: StreamVersion) -> list[str]:
-    return [*(f"-- {name}: {value}" for name, value in asdict(version.settings).items()), *version.script.splitlines()]
+    settings = [f"-- {name}: {value}" for name, value in asdict(version.settings).items()]
+    artifacts = [f"-- artifact {one}: SHA-256 {one.content.sha256}" for one in version.artifacts]
+    return [*settings, *artifacts, *version.script.splitlines()]

@@ -42,7 +42,8 @@ def spec_of(
         told = {"error": error.message, "excerpt": error.excerpt, "hint": error.hint, "exit_code": error.exit_code}
         fail(file, told)
     run = f"run-{uuid.uuid4().hex[:12]}"
-    return StreamRunSpec(name or file.stem, 1, run, 1, text, checkpoints, contexts(ctx).contexts, trigger=trigger)
+    clusters, files = contexts(ctx).contexts, str(file.absolute().parent)
+    return StreamRunSpec(name or file.stem, 1, run, 1, text, checkpoints, clusters, trigger=trigger, files=files)
 
 
 def text_of_script(file: Path) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 import time
@@ -47,6 +48,8 @@ from anabranch.spark.streams import beginning, file_logs
 from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
+from anabranch.spark.streams.artifacts.environment import RunEnvironment
+from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -105,6 +108,7 @@ class JobOfStream:
         self._asked: list[int] = []
         self._running: list[RunningQuery] = []
         self._fence: StreamFence | None = None
+        self._environment: RunEnvironment | None = None
         self._more: dict[str, Any] = {}
         self.outcome = "failed"
 
@@ -118,12 +122,15 @@ class JobOfStream:
         if options.memory:
             limit_memory(options.memory)
         split(spec.script)  # what needs no Spark is told before it has started
+        self._environment = RunEnvironment.of(spec, options.spec.with_suffix(""))
+        os.environ.update(self._environment.variables())  # the JVM inherits it, and hands it on to its workers
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         if options.tied:
             end_with_command(terminate)
         settings = {**SETTINGS, **dict(options.conf)}
         if options.master is not None:
             settings = with_connector(settings, spark_version)
+        settings = self._environment.settings(options.master, settings)
         spark = session(f"anabranch stream {spec.stream}", options.master, settings)
         try:
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -150,7 +157,9 @@ class JobOfStream:
         return self._events.fail(error, query=plan.query, statement=plan.number, line=plan.line)
 
     def end(self, code: int) -> None:
-        """The last event."""
+        """The last event, and the end of what was laid out for this run."""
+        if self._environment is not None:
+            self._environment.remove()
         totals = {one.plan.query: one.totals.fields() for one in self._running}
         seconds = round(time.monotonic() - self._began, 1)
         fields = {"outcome": self.outcome, "exit_code": code, "seconds": seconds, "queries": totals, **self._more}
@@ -245,7 +254,8 @@ class JobOfStream:
         queries.stop(self._running, self._progress)
 
     def _analysed(self, spark: SparkSession, spec: StreamRunSpec, kafka: KafkaReading) -> AnalysedScript:
-        return analyse(spec.script, spark, self._kinds(spec), kafka, catalog=spec.catalog)
+        functions = ScriptFunctions(self._environment)
+        return analyse(spec.script, spark, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
 
     def _kinds(self, spec: StreamRunSpec) -> Any:
         return sink_kinds((kafka_kind(_clusters(spec)), console_kind(self._show)))

@@ -20,6 +20,7 @@ from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import AnabranchError
 from anabranch.spark.streams import kafka_tables, native_tables
 from anabranch.spark.streams.closing import closed_session
+from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.fitting import fitted
 from anabranch.spark.streams.granted import GrantedCatalog, Parts, put, relations, rows_of
 from anabranch.spark.streams.judging import check_names
@@ -73,16 +74,20 @@ def analyse(
     kafka: KafkaReading,
     known: Iterable[TableDeclaration] = (),
     catalog: CatalogSpec | None = None,
+    functions: ScriptFunctions | None = None,
 ) -> AnalysedScript:
     """Look at a script in a session of its own; ``known`` are tables that the script need not declare.
 
-    With a ``catalog`` the script may use that, is judged by it, and runs in a session without ways out.  Raises
-    ScriptError for the first statement that cannot be run, and DeniedError for all that is not allowed.
+    With a ``catalog`` the script may use that, is judged by it, and runs in a session without ways out.  ``functions``
+    has those of artifacts, where a script may use any.  Raises ScriptError for the first statement that cannot be run,
+    and DeniedError for all that is not allowed.
     """
     script = ScriptText(text)
     session, source = (spark, spark) if catalog is None else (closed_session(spark), spark.newSession())
     parsed = tuple(parse(session, script, statement) for statement in split(text))
-    found = _Analysis(script, session, source, kinds, kafka, _reads(parsed))
+    functions = functions or ScriptFunctions()
+    functions.prepare(script, parsed)
+    found = _Analysis(script, session, source, kinds, kafka, _reads(parsed), functions)
     for table in known:
         found.tables[table.name.lower()] = table
     if catalog is not None:
@@ -129,6 +134,7 @@ class _Analysis:
     kafka: KafkaReading
     reads: Mapping[str, frozenset[bool]]
     """Tables that the script reads, by their names in lower case: whether as streams, or also as they are."""
+    functions: ScriptFunctions
     granted: GrantedCatalog | None = None
     own: set[str] = field(default_factory=set)
     """Tables that the script declares, in lower case."""
@@ -151,7 +157,7 @@ class _Analysis:
             self._insert(parsed)
         elif parsed.kind is StatementKind.SELECT:
             self.selects[parsed.statement.number] = self._rows(parsed)
-        else:
+        elif not self.functions.take(self.spark, self.script, parsed):
             self._execute(parsed)
 
     def _declare(self, parsed: ParsedStatement) -> None:
@@ -246,9 +252,12 @@ class _Analysis:
                 self._show(parts, statement)
             if self.granted is not None:
                 plan = self.granted.query(plan, {*self.tables, *self.views})
-            return rows_of(self.spark, plan)
+            rows = rows_of(self.spark, plan)
         except Exception as error:
             raise self._told(error, statement) from error
+        if self.functions.made:
+            self.functions.check_calls(self.script, statement, _analysed(rows))
+        return rows
 
     def _told(self, error: Exception, statement: Statement) -> AnabranchError:
         refused = None if self.granted is None else self.granted.refusal(error)

@@ -55,7 +55,7 @@ class ParsedStatement:
     """A statement and what Spark's parser made of it; ``target`` and ``query`` are plans of Spark where it has them.
 
     ``name`` is what it creates or writes to, in its own spelling and without quotes; ``columns`` are those that a
-    view or an INSERT names.
+    view or an INSERT names.  A function has its ``handler`` and its ``resources``, where it names any.
     """
 
     statement: Statement
@@ -65,6 +65,9 @@ class ParsedStatement:
     query: Any = None
     columns: tuple[str, ...] = ()
     by_name: bool = False
+    handler: str = ""
+    resources: tuple[str, ...] = ()
+    replaces: bool = False
 
 
 def parse(spark: SparkSession, script: ScriptText, statement: Statement) -> ParsedStatement:
@@ -92,7 +95,17 @@ def parse(spark: SparkSession, script: ScriptText, statement: Statement) -> Pars
     if kind is StatementKind.TABLE:
         name = plan.tableIdent().identifier() if shape == "CreateTempViewUsing" else _name(plan.name().nameParts())
         return ParsedStatement(statement, kind, plan, name)
+    if shape in ("CreateFunction", "CreateFunctionCommand"):
+        return _function(statement, plan)
     return ParsedStatement(statement, kind, plan)
+
+
+def _function(statement: Statement, plan: Any) -> ParsedStatement:
+    is_command = _class_of(plan) == "CreateFunctionCommand"
+    name = plan.identifier().funcName() if is_command else _name(plan.child().nameParts())
+    resources = tuple(one.uri() for one in _each(plan.resources()))
+    told = {"handler": plan.className(), "resources": resources, "replaces": bool(plan.replace())}
+    return ParsedStatement(statement, StatementKind.FUNCTION, plan, name, **told)
 
 
 def _insert(script: ScriptText, statement: Statement, insert: Any, query: Any) -> ParsedStatement:

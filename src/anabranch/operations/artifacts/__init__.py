@@ -1,0 +1,1 @@
+"""Artifacts: uploaded, looked at, saved and deleted; each verb plans, and applies its plan."""

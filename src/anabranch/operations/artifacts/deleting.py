@@ -1,0 +1,61 @@
+"""Deleting versions of an artifact that no stream was saved with."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.model.plans import plan_hash
+from anabranch.operations.artifacts.desk import ArtifactDesk
+from anabranch.streams.artifacts.errors import ArtifactInUseError
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteArtifactPlan:
+    """Versions that would be forgotten; ``is_last`` where the artifact goes with them."""
+
+    artifact: str
+    versions: tuple[int, ...]
+    is_last: bool
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedArtifact:
+    """Versions that were forgotten; ``swept`` is how many files were taken away that nothing has any more.
+
+    Files that were written within the last day stay for now.
+    """
+
+    artifact: str
+    versions: tuple[int, ...]
+    swept: int
+
+
+async def plan(desk: ArtifactDesk, name: str, number: int | None) -> DeleteArtifactPlan:
+    """Forget a version, all of them for None; raises NoArtifactError, NoArtifactVersionError, ArtifactInUseError."""
+
+    def look() -> DeleteArtifactPlan:
+        desk.stored.version(name, number)
+        every = [one.number for one in desk.stored.versions(name)]
+        numbers = tuple(sorted(every if number is None else [number]))
+        if uses := tuple(use for one in numbers for use in desk.stored.uses(name, one)):
+            raise ArtifactInUseError(name, uses)
+        return DeleteArtifactPlan(
+            name, numbers, len(numbers) == len(every), plan_hash("artifacts.delete", name, numbers, every)
+        )
+
+    return await asyncio.to_thread(look)
+
+
+async def apply(desk: ArtifactDesk, planned: DeleteArtifactPlan) -> DeletedArtifact:
+    """Forget them, and take away what nothing has; raises ArtifactInUseError, ArtifactChangedError, StorageError."""
+
+    def forget() -> DeletedArtifact:
+        desk.stored.remove(planned.artifact, planned.versions)
+        swept = desk.files().sweep(desk.stored.contents(), now_ms() - DAY_MS)
+        return DeletedArtifact(planned.artifact, planned.versions, swept)
+
+    async with desk.writing:
+        return await asyncio.to_thread(forget)

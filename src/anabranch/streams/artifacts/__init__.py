@@ -1,0 +1,1 @@
+"""Artifacts: the code that functions of streams come from, by content."""
