@@ -100,6 +100,11 @@ def stream_names(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(lambda: [one["name"] for one in _service(ctx).get("/streams")], incomplete)
 
 
+def artifact_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The artifacts of the service."""
+    return _offered(lambda: [one["name"] for one in _service(ctx).get("/artifacts")], incomplete)
+
+
 def wave_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """The waves of the migration that was typed."""
     return _offered(

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from anabranch import __version__
-from anabranch.cli import catalog, completing, groups, mirrormaker, offsets, sandbox, verify
+from anabranch.cli import artifacts, catalog, completing, groups, mirrormaker, offsets, sandbox, verify
 from anabranch.cli import checkpoints as checkpoint
 from anabranch.cli import contexts as context
 from anabranch.cli import links as link
@@ -42,6 +42,7 @@ app.add_typer(migrate.app, name="migrate")
 app.command("serve")(serve)
 app.add_typer(route.app, name="route")
 app.add_typer(stream.app, name="stream")
+app.add_typer(artifacts.app, name="artifact")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(accounts, name="account")
 app.add_typer(tokens, name="token")

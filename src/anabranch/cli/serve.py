@@ -116,9 +116,13 @@ def _settings(
     certificate: Path | None,
     key: Path | None,
 ) -> ServeSettings:
+    from anabranch.operations.artifacts.desk import ArtifactSettings
     from anabranch.service.job_settings import JobSettings
     from anabranch.service.settings import ServeSettings
     from anabranch.service.trials import AT_ONCE
+
+    kept = shape.artifacts
+    place = _located(base, kept.place) or str(_state() / "artifacts")
 
     def given(name: str, default: str | int) -> str | int:
         flag, stored = flags[name], getattr(shape, name)
@@ -149,6 +153,7 @@ def _settings(
         hooks={name: tuple(command) for name, command in shape.hooks.items()},
         previews=AT_ONCE if shape.previews is None else shape.previews,
         receivers=receivers_of(shape.alerts, base),
+        artifacts=ArtifactSettings(place, kept.dependencies, kept.most),
     )
 
 

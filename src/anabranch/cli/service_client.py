@@ -7,6 +7,7 @@ import json
 import ssl
 import urllib.parse
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from anabranch.cli.words import printable
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
 
 ANSWER_S = 60.0
+_JSON, _BYTES = "application/json", "application/octet-stream"
 
 
 @dataclass(eq=False)
@@ -128,20 +130,34 @@ class ServiceClient:
         """What is answered, as JSON; raises what ``get`` raises."""
         return self._asked("DELETE", path, None)
 
-    def _asked(self, method: str, path: str, body: bytes | None) -> Any:
-        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+    def upload(self, path: str, body: bytes, **query: str) -> Any:
+        """What is answered to the bytes of a file, as JSON; raises what ``get`` raises."""
+        return self._asked("POST", f"{path}?{urllib.parse.urlencode(query)}", body, _BYTES)
+
+    def download(self, path: str) -> bytes:
+        """The bytes that are answered; raises what ``get`` raises."""
+        status, found = self._answer("GET", path, None, _JSON)
+        if status != http.HTTPStatus.OK:
+            self._read(status, found)
+        return found
+
+    def _asked(self, method: str, path: str, body: bytes | None, kind: str = _JSON) -> Any:
+        return self._read(*self._answer(method, path, body, kind))
+
+    def _answer(self, method: str, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "*/*"}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         connection = self._connected()
         try:
-            connection.request(method, f"{self.address.path}/api/v1{path}", body, headers)
+            with suppress(BrokenPipeError):  # it has answered before it had read all: that answer says why
+                connection.request(method, f"{self.address.path}/api/v1{path}", body, headers)
             answer = connection.getresponse()
-            status, text = answer.status, answer.read()
+            return answer.status, answer.read()
         except (OSError, http.client.HTTPException) as error:
             raise ServiceLostError(self.address.url, _why(error)) from error
         finally:
             connection.close()
-        return self._read(status, text)
 
     def _connected(self) -> http.client.HTTPConnection:
         at = self.address

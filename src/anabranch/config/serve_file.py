@@ -55,6 +55,23 @@ class AlertsShape(FileShape):
     mail: MailShape | None = Field(default=None, description="The server for receivers by mail.")
 
 
+class ArtifactsShape(FileShape):
+    """Where jars, wheels and files of Python are kept that functions of streams come from."""
+
+    place: str | None = Field(
+        default=None, description="A directory, or a URI such as s3://bucket/artifacts; default: beside jobs' files."
+    )
+    dependencies: bool = Field(
+        default=True, description="Whether pip is asked, at an upload, for the wheels that it needs."
+    )
+    most: int = Field(
+        default=200 << 20,
+        ge=1024,
+        le=1 << 31,
+        description="Bytes that an upload has at most; also what it needs.",
+    )
+
+
 class ServeShape(FileShape):
     """How the service runs; flags of `anabranch serve` come first."""
 
@@ -86,6 +103,7 @@ class ServeShape(FileShape):
         default=None, ge=0, le=50, description="Previews of scripts that may run at once; default 2, 0 allows none."
     )
     alerts: AlertsShape = Field(default_factory=AlertsShape, description="Who is told of alerts of streams.")
+    artifacts: ArtifactsShape = Field(default_factory=ArtifactsShape, description="Artifacts of streams.")
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 
 

@@ -27,6 +27,7 @@ from anabranch.service.pages import PagesRoute
 from anabranch.service.problems import Problem
 from anabranch.service.rest import (
     accounts,
+    artifacts,
     catalog,
     checkpoints,
     clients,
@@ -52,7 +53,7 @@ from anabranch.service.verbs import VERBS
 OPENAPI = "/api/v1/openapi.json"
 _ROUTERS = (
     *(health, session, clusters, links, positions, checkpoints, mirrormaker),
-    *(routes, clients, switches, migrations, catalog, streams, stream_alerts, lineage, trials),
+    *(routes, clients, switches, migrations, catalog, streams, stream_alerts, lineage, trials, artifacts),
     *(plans, accounts, events, metrics),
 )
 _ROUTES = [route for module in _ROUTERS for route in module.router.routes]

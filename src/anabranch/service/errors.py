@@ -254,6 +254,16 @@ class NotJsonError(RefusedError):
 
 
 @dataclass(eq=False)
+class NotBytesError(RefusedError):
+    """The body of a request is a file, and was not sent as one."""
+
+    kind: str
+
+    _message = "the body is {kind}, not the bytes of a file"
+    _hint = "send it with `Content-Type: application/octet-stream`"
+
+
+@dataclass(eq=False)
 class WrongHostError(RefusedError):
     """A request addresses the service by a name that it does not have: a page of another site may have sent it."""
 

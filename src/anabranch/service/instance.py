@@ -12,6 +12,7 @@ import structlog
 
 from anabranch.errors import ConfigError
 from anabranch.model.clock import now_ms
+from anabranch.operations.artifacts.desk import ArtifactDesk, ArtifactSettings
 from anabranch.operations.documents import plain
 from anabranch.routes.switch import Switch
 from anabranch.service.acting import Acting
@@ -82,8 +83,10 @@ class Instance:
         launching = Launching(self.clusters, settings.jobs, self.processes)
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
+        kept = settings.artifacts or ArtifactSettings(str((settings.jobs.directory / "artifacts").absolute()))
+        self.artifacts = ArtifactDesk(stored.artifacts, kept)
         self.streaming = Streaming(
-            *(stored, self.routing, self.clusters, settings.jobs, self.hub), lambda: self.acting.acts
+            *(stored, self.routing, self.clusters, settings.jobs, kept.place, self.hub), lambda: self.acting.acts
         )
         told = settings.receivers, addresses.public or ""
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
@@ -91,7 +94,7 @@ class Instance:
         self.reach = Reach(
             *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
             *(self.desk, launching, self.migrating),
-            *(self.streaming, self.trials, self.alerting),
+            *(self.streaming, self.trials, self.alerting, self.artifacts),
         )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)

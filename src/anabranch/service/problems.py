@@ -13,6 +13,7 @@ from anabranch.operations.offsets.ranges import NoLaneError
 from anabranch.service.errors import (
     CrossSiteError,
     LoginRefusedError,
+    NotBytesError,
     NotItsAccountError,
     NotJsonError,
     NotPermittedError,
@@ -31,6 +32,7 @@ from anabranch.store.errors import StoreError, StoreFullError
 from anabranch.store.routes import NoVersionError
 from anabranch.store.works import NoOperationError, NoPlanError
 from anabranch.streams.errors import ScriptError
+from anabranch.streams.artifacts.errors import NoArtifactError, NoArtifactVersionError
 from anabranch.streams.grants import DeniedError
 from anabranch.streams.kept import NoStreamError, NoStreamVersionError
 
@@ -44,6 +46,7 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NotItsAccountError: 403,
     WrongHostError: 421,
     NotJsonError: 415,
+    NotBytesError: 415,
     TooLargeError: 413,
     TooManyRequestsError: 429,
     TooManyTrialsError: 429,
@@ -62,6 +65,8 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     UnknownTokenError: 404,
     NoVersionError: 404,
     NoEntryError: 404,
+    NoArtifactError: 404,
+    NoArtifactVersionError: 404,
     DeniedError: 403,
     UnknownClientError: 404,
     ConfigError: 422,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anabranch.operations.artifacts.desk import ArtifactDesk
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.service.alerting import Alerting
 from anabranch.service.clusters import ClusterPool
@@ -32,9 +33,9 @@ class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
     ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations, ``streaming``
-    looks after streams, ``trials`` tries scripts, ``alerting`` has who is told of alerts.  ``launched`` keeps each job
-    that was started, for whom; ``tell`` keeps how far the operation came.  ``account`` is who applies a plan that
-    ``planned_by`` has made.  ``ending`` is set as the service ends.
+    looks after streams, whose functions come from ``artifacts``, ``trials`` tries scripts, ``alerting`` has who is told
+    of alerts.  ``launched`` keeps each job that was started, for whom; ``tell`` keeps how far the operation came.
+    ``account`` is who applies a plan that ``planned_by`` has made.  ``ending`` is set as the service ends.
     """
 
     clusters: ClusterPool
@@ -47,6 +48,7 @@ class Reach:
     streaming: Streaming
     trials: Trials
     alerting: Alerting
+    artifacts: ArtifactDesk
     account: str = ""
     planned_by: str = ""
     tell: Tell = nobody

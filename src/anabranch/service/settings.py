@@ -9,6 +9,7 @@ from pathlib import Path
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretRef
 from anabranch.service.alert_sending import Mail, Webhook
+from anabranch.operations.artifacts.desk import ArtifactSettings
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.trials import AT_ONCE
 
@@ -36,7 +37,7 @@ class ServeSettings:
 
     ``proxies`` are addresses or networks of proxies whose word for who asks is taken.  ``hooks`` are commands of the
     operator's by name, which migrations may have run.  ``previews`` is how many previews may run at once, 0 for none.
-    ``receivers`` are told of alerts of streams.
+    ``receivers`` are told of alerts of streams.  ``artifacts`` None keeps them beside the jobs' files.
     """
 
     host: str
@@ -53,3 +54,4 @@ class ServeSettings:
     hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     previews: int = AT_ONCE
     receivers: Mapping[str, Webhook | Mail] = field(default_factory=dict)
+    artifacts: ArtifactSettings | None = None

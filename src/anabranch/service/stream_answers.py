@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from anabranch.service.stream_live import LiveRun
 from anabranch.store.streams import StoredStream, StoredStreamRun
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion
 
@@ -62,7 +63,7 @@ class StreamVersionNote:
 
 @dataclass(frozen=True, slots=True)
 class StreamVersionAnswer:
-    """A version of a stream."""
+    """A version of a stream; ``artifacts`` are the versions that its functions come from."""
 
     stream: str
     number: int
@@ -71,6 +72,7 @@ class StreamVersionAnswer:
     note: str
     settings: StreamSettings
     script: str
+    artifacts: tuple[ArtifactPin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,15 @@ def version_note(version: StreamVersion) -> StreamVersionNote:
 
 def version_answer(stream: str, version: StreamVersion) -> StreamVersionAnswer:
     """A version."""
-    told = version.number, version.at_ms, version.author, version.note, version.settings, version.script
+    told = (
+        version.number,
+        version.at_ms,
+        version.author,
+        version.note,
+        version.settings,
+        version.script,
+        version.artifacts,
+    )
     return StreamVersionAnswer(stream, *told)
 
 

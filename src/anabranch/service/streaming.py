@@ -76,6 +76,7 @@ class Streaming:
         routing: Routing,
         clusters: ClusterPool,
         jobs: JobSettings,
+        artifact_place: str,
         hub: Hub,
         acts: Callable[[], bool],
         start: Starter = start_detached,
@@ -84,6 +85,7 @@ class Streaming:
         self._routing = routing
         self._clusters = clusters
         self._jobs = jobs
+        self._artifact_place = artifact_place
         self._hub = hub
         self._acts = acts
         self._start = start
@@ -230,6 +232,8 @@ class Streaming:
                 begin=_begin_of(stream, made.version),
                 made=stream.created,
                 catalog=catalog,
+                artifacts=version.artifacts,
+                artifact_place=self._artifact_place,
             )
             started = await asyncio.to_thread(
                 self._start, spec, self._jobs.reader_master, self._jobs.settings, directory

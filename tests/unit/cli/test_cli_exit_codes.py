@@ -112,6 +112,10 @@ ELSEWHERE = {
         ),
         "asks the service: tests/integration/streams/test_catalog_cli.py",
     ),
+    **dict.fromkeys(
+        ("artifact upload", "artifact list", "artifact show", "artifact download", "artifact delete"),
+        "asks the service: tests/integration/streams/test_artifact_jobs.py",
+    ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",
     "account set": "asks no cluster",

@@ -128,6 +128,11 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         {"stream": "pv-uv", "settings": ["lag=5", "slow=off"]},
         {"stream": "pv-uv", "receivers": ["all"]},
     ],
+    "artifacts.save": [
+        {"artifact": "text-lib", "file": "text.py", "sha256": "0f" * 32},
+        {"artifact": "text", "file": "t-1-py3-none-any.whl", "sha256": "0f" * 32, "description": "a b", "note": "it's"},
+    ],
+    "artifacts.delete": [{"artifact": "text-lib"}, {"artifact": "text-lib", "version": 2}],
     "checkpoints.rewrite": [
         {"path": "/c/p t", "target": "new", "links": ["old-new", "other"], "to": "/c/q", "stopped": True},
         {
@@ -215,8 +220,8 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
 }
 FLAGS = {("streams.start", "state"): "--{}-state", ("streams.restart", "state"): "--{}-state"}
 """Fields of a few values, each of which is a flag of its own."""
-TYPED = {"migrations.give-up": "cancel"}
-"""Verbs that the command line has under another word: what is under way is taken back, or the wave stays."""
+TYPED = {"migrations.give-up": "cancel", "artifacts.save": "upload"}
+"""Verbs that the command line has under another word: what is under way is taken back, or both steps are one."""
 EVERY = [(name, fields) for name, requests in REQUESTS.items() for fields in requests]
 
 
@@ -291,7 +296,7 @@ def test_a_request_is_a_command_line_that_does_the_same(
                 assert leaf in text or leaf in FIELDS, (leaf, text)
         else:
             assert value in given or (isinstance(value, list) and tuple(value) in given), (value, given)
-    read = {str(value) for of, value in parameters.items() if isinstance(value, Path) and of != "out"}
+    read = {str(value) for of, value in parameters.items() if isinstance(value, Path) and of not in ("out", "uploaded")}
     assert read == files.keys() | {value for value in fields.values() if isinstance(value, str) and value in read}
     assert bool(parameters.get("execute")) == bool(verb.execute)
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.operations.artifacts.pinning import pins_of
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import NoStreamError, StoredStream, StreamExistsError
 from anabranch.streams.script import split
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion, diff
 
 if TYPE_CHECKING:  # a program without the service has no database
+    from anabranch.store.artifacts import StoredArtifacts
     from anabranch.store.streams import StoredStreams
 
 
@@ -52,7 +55,7 @@ class PlannedQuery:
     columns: tuple[QueryColumn, ...]
 
 
-Validate = Callable[[str], Awaitable[Mapping[str, Any]]]
+Validate = Callable[[str, tuple[ArtifactPin, ...]], Awaitable[Mapping[str, Any]]]
 """Has Spark look at a script: the event ``analysed``, or an error that says why it cannot be run."""
 
 
@@ -60,7 +63,8 @@ Validate = Callable[[str], Awaitable[Mapping[str, Any]]]
 class SaveStreamPlan:
     """A version that would be saved; ``diff`` is against ``base``, 0 for a stream that is new.
 
-    A new stream's first version is published; another is once that is asked for.  ``queries`` are as Spark sees them.
+    A new stream's first version is published; another is once that is asked for.  ``queries`` are as Spark sees them,
+    ``artifacts`` the versions that it runs with from then on.
     """
 
     stream: str
@@ -69,6 +73,7 @@ class SaveStreamPlan:
     statements: tuple[StatementLine, ...]
     queries: tuple[PlannedQuery, ...]
     diff: tuple[str, ...]
+    artifacts: tuple[ArtifactPin, ...]
     hash: str
     made: StreamVersion = field(metadata=REQUEST)
     revision: int = field(default=0, metadata=REQUEST)
@@ -85,6 +90,7 @@ class SavedStream:
 
 async def plan_create(
     stored: StoredStreams,
+    artifacts: StoredArtifacts,
     name: str,
     script: str,
     settings: StreamSettings,
@@ -92,38 +98,51 @@ async def plan_create(
     note: str,
     validate: Validate,
 ) -> SaveStreamPlan:
-    """What would be saved of a new stream; raises ScriptError, StreamExistsError, and what ``validate`` raises."""
+    """What would be saved of a new stream.
+
+    Raises ScriptError, StreamExistsError, and what pinning artifacts and ``validate`` raise.
+    """
     with suppress(NoStreamError):
         await asyncio.to_thread(stored.get, name)
         raise StreamExistsError(name)
-    made = StreamVersion(1, 0, "", note, script, settings)
-    statements, queries = _statements(script), _queries(await validate(script))
-    seen = [asdict(settings), [asdict(one) for one in queries]]
+    statements, pins = _statements(script), await asyncio.to_thread(pins_of, artifacts, script)
+    queries = _queries(await validate(script, pins))
+    made = StreamVersion(1, 0, "", note, script, settings, pins)
+    seen = [asdict(settings), [asdict(one) for one in queries], _seen(pins)]
     hash_ = plan_hash("streams.create", name, script, seen, description)
-    return SaveStreamPlan(name, 1, 0, statements, queries, (), hash_, made, 0, description)
+    return SaveStreamPlan(name, 1, 0, statements, queries, (), pins, hash_, made, 0, description)
 
 
 async def plan_edit(
-    stored: StoredStreams, name: str, script: str | None, changes: Mapping[str, Any], note: str, validate: Validate
+    stored: StoredStreams,
+    artifacts: StoredArtifacts,
+    name: str,
+    script: str | None,
+    changes: Mapping[str, Any],
+    note: str,
+    validate: Validate,
 ) -> SaveStreamPlan:
     """What would be saved over the newest version: ``changes`` of its settings, and a script unless that stays.
 
-    Raises ScriptError, NoStreamError, and what ``validate`` raises.
+    A script that stays keeps its versions of artifacts, too.  Raises ScriptError, NoStreamError, and what pinning
+    artifacts and ``validate`` raise.
     """
     stream, base = await asyncio.to_thread(lambda: (stored.get(name), stored.version(name, stored.newest(name))))
     text = base.script if script is None else script
-    made = StreamVersion(base.number + 1, 0, "", note, text, replace(base.settings, **changes))
-    statements, queries = _statements(text), _queries(await validate(text))
-    seen = [asdict(made.settings), [asdict(one) for one in queries]]
+    statements = _statements(text)
+    pins = base.artifacts if script is None else await asyncio.to_thread(pins_of, artifacts, script)
+    queries = _queries(await validate(text, pins))
+    made = StreamVersion(base.number + 1, 0, "", note, text, replace(base.settings, **changes), pins)
+    seen = [asdict(made.settings), [asdict(one) for one in queries], _seen(pins)]
     hash_ = plan_hash("streams.edit", name, stream.revision, text, seen)
     lines = tuple(diff(base, made))
-    return SaveStreamPlan(name, made.number, base.number, statements, queries, lines, hash_, made, stream.revision)
+    return SaveStreamPlan(name, made.number, base.number, statements, queries, lines, pins, hash_, made, stream.revision)
 
 
 async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:
     """Save it; raises StreamExistsError, StreamChangedError."""
     at, made = now_ms(), planned.made
-    version = StreamVersion(made.number, at, author, made.note, made.script, made.settings)
+    version = replace(made, at_ms=at, author=author)
     if planned.base:
         await asyncio.to_thread(stored.save, planned.stream, planned.revision, version)
     else:
@@ -143,6 +162,10 @@ def _queries(analysed: Mapping[str, Any]) -> tuple[PlannedQuery, ...]:
         )
         for one in analysed["inserts"]
     )
+
+
+def _seen(pins: Sequence[ArtifactPin]) -> list[str]:
+    return [f"{one} {one.content.sha256}" for one in pins]
 
 
 def _statements(script: str) -> tuple[StatementLine, ...]:

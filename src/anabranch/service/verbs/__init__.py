@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import (
+    artifacts,
     catalog,
     checkpoints,
     groups,
@@ -21,7 +22,7 @@ from anabranch.service.verbs import (
 )
 from anabranch.store.works import NoPlanError, PlanNote
 
-_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations, streams, catalog)
+_NOUNS = (links, groups, mirrormaker, verify, offsets, checkpoints, routes, migrations, streams, artifacts, catalog)
 VERBS: Mapping[str, Verb[Any, Any]] = {verb.name: verb for noun in _NOUNS for verb in noun.VERBS}
 """By their names."""
 

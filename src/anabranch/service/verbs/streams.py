@@ -109,14 +109,16 @@ def _validate(reach: Reach, stream: str) -> Validate:
 async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStreamPlan:
     settings = StreamSettings(request.trigger, request.restarts)
     asked = request.stream, request.script, settings, request.description, request.note
-    return await saving.plan_create(_stored(reach), *asked, _validate(reach, request.stream))
+    validate = _validate(reach, request.stream)
+    return await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate)
 
 
 async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan:
     given = {"trigger": request.trigger, "restarts": request.restarts}
     changes = {name: value for name, value in given.items() if value is not None}
+    asked = request.stream, request.script, changes, request.note
     validate = _validate(reach, request.stream)
-    return await saving.plan_edit(_stored(reach), request.stream, request.script, changes, request.note, validate)
+    return await saving.plan_edit(_stored(reach), reach.artifacts.stored, *asked, validate)
 
 
 async def _save(reach: Reach, _: StreamRequest, planned: SaveStreamPlan) -> SavedStream:

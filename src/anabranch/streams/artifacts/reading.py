@@ -115,7 +115,7 @@ def _wheel(file: str, archive: zipfile.ZipFile) -> ArtifactContent:
     tops = {PurePosixPath(path).parts[0].partition(".")[0] for path in paths.values() if ".dist-info/" not in path}
     _check_modules(file, tops)
     found: list[ArtifactFunction] = []
-    for member, path in sorted(paths.items()):
+    for member, path in sorted(paths.items(), key=lambda pair: pair[1]):
         module = _module(path)
         if module and archive.getinfo(member).file_size <= _MOST_SOURCE:
             told = python_code.functions(archive.read(member).decode("utf-8", "replace"), module)

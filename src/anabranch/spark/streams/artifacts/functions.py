@@ -88,7 +88,9 @@ class ScriptFunctions:
             problem = f"function {made.name} is called with {count} arguments, and {made.handler} takes {takes}"
             raise script.refuse(statement, problem, "correct the call", "WRONG_NUM_ARGS", made.name)
 
-    def _python(self, spark: SparkSession, script: ScriptText, parsed: ParsedStatement, named: FunctionHandler) -> MadeFunction:
+    def _python(
+        self, spark: SparkSession, script: ScriptText, parsed: ParsedStatement, named: FunctionHandler
+    ) -> MadeFunction:
         found = self._imported[named.name]
         if found.problem:
             problem = f"function {parsed.name} cannot be imported from {_shown(parsed)}: {found.problem}"
@@ -108,7 +110,9 @@ class ScriptFunctions:
             raise script.told(error, parsed.statement) from error
         return MadeFunction(parsed.name, named.name, found.least, found.most)
 
-    def _java(self, spark: SparkSession, script: ScriptText, parsed: ParsedStatement, named: FunctionHandler) -> MadeFunction:
+    def _java(
+        self, spark: SparkSession, script: ScriptText, parsed: ParsedStatement, named: FunctionHandler
+    ) -> MadeFunction:
         try:
             spark.udf.registerJavaFunction(parsed.name, named.name, named.returns or None)
         except Exception as error:
