@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.jobspec import Context, JobFormat
-from anabranch.streams.state.results import StateChoice
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.state.results import StateChoice
 
 VERSION = 1
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -36,6 +37,7 @@ from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.routing import Routing
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.stream_specs import catalog_spec_for
 from anabranch.service.streaming import Streaming
 from anabranch.service.switch_answers import switch_summary
 from anabranch.service.switch_steps import SwitchSteps
@@ -90,11 +92,20 @@ class Instance:
         )
         told = settings.receivers, addresses.public or ""
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
-        self.trials = Trials(self.clusters, settings.jobs, settings.previews)
+        grants = partial(catalog_spec_for, stored, self.routing, self.clusters)
+        self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
         self.reach = Reach(
-            *(self.clusters, settings.jobs, settings.roots, self.processes.launched),
-            *(self.desk, launching, self.migrating),
-            *(self.streaming, self.trials, self.alerting, self.artifacts),
+            self.clusters,
+            settings.jobs,
+            settings.roots,
+            self.processes.launched,
+            self.desk,
+            launching,
+            self.migrating,
+            self.streaming,
+            self.trials,
+            self.alerting,
+            self.artifacts,
         )
         self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)

@@ -31,8 +31,8 @@ from anabranch.store.catalog import NoEntryError
 from anabranch.store.errors import StoreError, StoreFullError
 from anabranch.store.routes import NoVersionError
 from anabranch.store.works import NoOperationError, NoPlanError
-from anabranch.streams.errors import ScriptError
 from anabranch.streams.artifacts.errors import NoArtifactError, NoArtifactVersionError
+from anabranch.streams.errors import ScriptError
 from anabranch.streams.grants import DeniedError
 from anabranch.streams.kept import NoStreamError, NoStreamVersionError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from anabranch.model.accounts import Role
 from anabranch.model.secrets import SecretRef
-from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.operations.artifacts.desk import ArtifactSettings
+from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.trials import AT_ONCE
 

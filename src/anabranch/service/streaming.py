@@ -36,8 +36,8 @@ from anabranch.service.stream_live import LiveRun
 from anabranch.service.stream_specs import catalog_spec_for
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
-from anabranch.streams.state.results import StateChoice
 from anabranch.streams.lineage.document import StoredLineage
+from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
     AskRun,

@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import structlog
 
+from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
@@ -56,15 +57,27 @@ _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 log = structlog.get_logger()
 
 
+CatalogFor = Callable[[str], Awaitable[CatalogSpec]]
+"""What an account may use of the catalog."""
+
+
 class Trials:
     """The trials of one instance; one event loop."""
 
     def __init__(
-        self, clusters: ClusterPool, jobs: JobSettings, at_once: int = AT_ONCE, start: Starter = start_trial
+        self,
+        clusters: ClusterPool,
+        jobs: JobSettings,
+        artifact_place: str,
+        catalog_for: CatalogFor,
+        at_once: int = AT_ONCE,
+        start: Starter = start_trial,
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
         self._most = {TrialKind.PREVIEW: at_once, TrialKind.VALIDATION: 1}
+        self._artifact_place = artifact_place
+        self._catalog_for = catalog_for
         self._start = start
         self._known: dict[str, Trial] = {}
         self._waiting: list[Trial] = []
@@ -96,15 +109,16 @@ class Trials:
             size -= oldest.size
             self._known.pop(oldest.id, None)
 
-    def ask(self, account: str, question: TrialQuestion, *, fresh: bool = False) -> tuple[Trial, bool]:
+    async def ask(self, account: str, question: TrialQuestion, *, fresh: bool = False) -> tuple[Trial, bool]:
         """The trial that answers a question, and whether it was there already.
 
+        A script is judged by what the account may use of the catalog now: with other grants it is another trial.
         Raises ScriptError where that needs no Spark, PreviewsOffError, TooManyTrialsError, ConfigError.
         """
         split(question.script)
         if not self._most[question.kind]:
             raise PreviewsOffError()
-        spec, now = self._spec(question), now_ms()
+        spec, now = self._spec(question, await self._catalog_for(account)), now_ms()
         if not fresh:
             for one in reversed(self._known.values()):
                 if one.answers(account, question, spec) and now - (one.ended_ms or now) <= CACHED_S * 1000:
@@ -144,7 +158,7 @@ class Trials:
 
         Raises what ``ask`` raises, ScriptRefusedError where it refuses the script, NotValidatedError.
         """
-        trial, _ = self.ask(account, question)
+        trial, _ = await self.ask(account, question)
         with trial.listening():
             while not trial.state.is_over:
                 await trial.changed.wait()
@@ -168,7 +182,7 @@ class Trials:
 
     # -- one trial -------------------------------------------------------------------------------------
 
-    def _spec(self, question: TrialQuestion) -> StreamRunSpec:
+    def _spec(self, question: TrialQuestion, catalog: CatalogSpec) -> StreamRunSpec:
         """What a trial's process is told; each has its own run's name."""
         is_preview = question.kind is TrialKind.PREVIEW
         return StreamRunSpec(
@@ -179,6 +193,9 @@ class Trials:
             script=question.script,
             checkpoints="",
             clusters=self._clusters.contexts().contexts,
+            catalog=catalog,
+            artifacts=question.artifacts,
+            artifact_place=self._artifact_place,
         )
 
     def _begin_next(self) -> None:

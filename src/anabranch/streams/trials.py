@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from anabranch.streams.artifacts.values import ArtifactPin
+
 
 class TrialKind(StrEnum):
     """What is looked at: whether the script can be run, or rows of one of its SELECTs."""
@@ -44,7 +46,8 @@ class TrialQuestion:
     """What is asked: a script, and where it is that of a saved stream its name and version.
 
     The rest is a preview's: ``select`` is a statement's number, 0 for the first that has rows; ``start`` a position in
-    Kafka tables, None for what each table says; ``rows`` and ``seconds`` are its limits.
+    Kafka tables, None for what each table says; ``rows`` and ``seconds`` are its limits.  ``artifacts`` are what its
+    functions come from.
     """
 
     kind: TrialKind
@@ -55,6 +58,7 @@ class TrialQuestion:
     start: str | None = None
     rows: int = 100
     seconds: float = 60.0
+    artifacts: tuple[ArtifactPin, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -136,7 +136,9 @@ async def plan_edit(
     seen = [asdict(made.settings), [asdict(one) for one in queries], _seen(pins)]
     hash_ = plan_hash("streams.edit", name, stream.revision, text, seen)
     lines = tuple(diff(base, made))
-    return SaveStreamPlan(name, made.number, base.number, statements, queries, lines, pins, hash_, made, stream.revision)
+    return SaveStreamPlan(
+        name, made.number, base.number, statements, queries, lines, pins, hash_, made, stream.revision
+    )
 
 
 async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:

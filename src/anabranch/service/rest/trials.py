@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from anabranch.config.offsets_file import start_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Role
+from anabranch.operations.artifacts.pinning import pins_of
 from anabranch.operations.documents import plain
 from anabranch.service.answers import answered
 from anabranch.service.caller import Caller, need
@@ -67,7 +68,7 @@ async def ask(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
     if body.script is not None:
         need(caller, Role.ADMIN)
     question = await _question(here, body)
-    trial, was_there = here.trials.ask(caller.account.name, question, fresh=body.fresh)
+    trial, was_there = await here.trials.ask(caller.account.name, question, fresh=body.fresh)
     if not was_there:
         await here.acting.note(caller, f"trial.{question.kind.value}", question.subject)
     told = trial_answer(trial, is_cached=was_there and trial.state.is_over)
@@ -136,14 +137,16 @@ async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
         kept = await here.stored.ask(lambda: stored.get(wanted))
         number = version or kept.published
         found = await here.stored.ask(lambda: stored.version(wanted, number))
-        script, version = found.script, found.number
+        script, version, pins = found.script, found.number, found.artifacts
+    else:
+        pins = await here.stored.ask(lambda: pins_of(here.stored.artifacts, script or ""))
     kind = TrialKind(body.kind)
     if kind is TrialKind.VALIDATION:
-        return TrialQuestion(kind, script or "", name or "", version)
+        return TrialQuestion(kind, script or "", name or "", version, artifacts=pins)
     if body.start is not None:
         start_of(body.start)
     limits = body.select, body.start, body.rows, body.seconds
-    return TrialQuestion(kind, script or "", name or "", version, *limits)
+    return TrialQuestion(kind, script or "", name or "", version, *limits, artifacts=pins)
 
 
 async def _told(here: Instance, found: Trial, told: int, caller: Caller, request: Request) -> AsyncIterator[str]:

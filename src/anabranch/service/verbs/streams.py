@@ -28,6 +28,7 @@ from anabranch.service.reach import Reach
 from anabranch.service.verb import Request, Verb
 from anabranch.service.words import command
 from anabranch.store.streams import StoredStreams
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.trials import TrialKind, TrialQuestion
 from anabranch.streams.versions import StreamSettings
@@ -100,8 +101,9 @@ def _stored(reach: Reach) -> StoredStreams:
 
 
 def _validate(reach: Reach, stream: str) -> Validate:
-    async def validate(script: str) -> Mapping[str, Any]:
-        return await reach.trials.validated(reach.account, TrialQuestion(TrialKind.VALIDATION, script, stream))
+    async def validate(script: str, artifacts: tuple[ArtifactPin, ...]) -> Mapping[str, Any]:
+        question = TrialQuestion(TrialKind.VALIDATION, script, stream, artifacts=artifacts)
+        return await reach.trials.validated(reach.account, question)
 
     return validate
 

@@ -47,9 +47,9 @@ from anabranch.spark.session import session
 from anabranch.spark.streams import beginning, file_logs
 from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
-from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
+from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -60,9 +60,9 @@ from anabranch.spark.streams.running import RunningQuery
 from anabranch.spark.streams.settings import SETTINGS
 from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
-from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.storage.opening import open_files
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind

@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import AnabranchError
 from anabranch.spark.streams import kafka_tables, native_tables
-from anabranch.spark.streams.closing import closed_session
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
+from anabranch.spark.streams.closing import closed_session
 from anabranch.spark.streams.fitting import fitted
 from anabranch.spark.streams.granted import GrantedCatalog, Parts, put, relations, rows_of
 from anabranch.spark.streams.judging import check_names

@@ -79,6 +79,8 @@ class _Names:
 
     def _function(self, parsed: ParsedStatement) -> None:
         shape = str(parsed.plan.getClass().getSimpleName())
+        if parsed.resources:
+            return  # of artifacts alone: whatever else it names is refused as it is made
         if shape not in _SQL_FUNCTIONS:
             self.denied.append("make a function of a class or a jar")
         elif len(_function_name(shape, parsed)) > 1:
