@@ -114,7 +114,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         ("artifact upload", "artifact list", "artifact show", "artifact download", "artifact delete"),
-        "asks the service: tests/integration/streams/test_artifact_jobs.py",
+        "asks the service: tests/integration/streams/test_artifact_cli.py",
     ),
     "account list": "asks no cluster",
     "account add": "asks no cluster",

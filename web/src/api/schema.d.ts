@@ -45,6 +45,104 @@ export interface paths {
         patch: operations["change_api_v1_accounts__name__patch"];
         trace?: never;
     };
+    "/api/v1/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Artifacts
+         * @description The artifacts, by name.
+         */
+        get: operations["artifacts_api_v1_artifacts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts/delete/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forget versions of an artifact that no stream was saved with */
+        post: operations["plan_artifacts_delete_api_v1_artifacts_delete_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts/save/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Save what was uploaded as a version of an artifact */
+        post: operations["plan_artifacts_save_api_v1_artifacts_save_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Artifact
+         * @description One artifact: its versions with their functions, and who runs with them.
+         */
+        get: operations["artifact_api_v1_artifacts__name__get"];
+        put?: never;
+        /**
+         * Upload
+         * @description Upload a jar, a wheel or a file of Python; `artifacts/save/plan` with its hash says what it would be.
+         */
+        post: operations["upload_api_v1_artifacts__name__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/artifacts/{name}/versions/{number}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Content
+         * @description The bytes of a version, whose hash was looked at.
+         */
+        get: operations["content_api_v1_artifacts__name__versions__number__content_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -2569,6 +2667,47 @@ export interface components {
             /** Hash */
             hash: string;
         };
+        ArtifactAnswer: {
+            artifact: components["schemas"]["StoredArtifact"];
+            versions: components["schemas"]["ArtifactVersionAnswer"][];
+        };
+        ArtifactArgument: {
+            name: string;
+            optional: boolean;
+            type: string;
+        };
+        ArtifactFile: {
+            file: string;
+            sha256: string;
+            size: number;
+        };
+        ArtifactFunction: {
+            arguments: components["schemas"]["ArtifactArgument"][];
+            name: string;
+            returns: string;
+        };
+        /** @enum {string} */
+        ArtifactKind: "jar" | "wheel" | "python";
+        ArtifactPin: {
+            artifact: string;
+            content: components["schemas"]["ArtifactFile"];
+            dependencies: components["schemas"]["ArtifactFile"][];
+            kind: components["schemas"]["ArtifactKind"];
+            number: number;
+        };
+        ArtifactVersion: {
+            at_ms: number;
+            author: string;
+            content: components["schemas"]["ArtifactFile"];
+            dependencies: components["schemas"]["ArtifactFile"][];
+            functions: components["schemas"]["ArtifactFunction"][];
+            note: string;
+            number: number;
+        };
+        ArtifactVersionAnswer: {
+            uses: string[];
+            version: components["schemas"]["ArtifactVersion"];
+        };
         AuditEntry: {
             account: string;
             address: string;
@@ -3161,6 +3300,25 @@ export interface components {
             /** Sql */
             sql: string;
         };
+        DeleteArtifactPlan: {
+            artifact: string;
+            hash: string;
+            is_last: boolean;
+            versions: number[];
+        };
+        /**
+         * DeleteArtifactRequest
+         * @description A version of an artifact, or all of them.
+         */
+        DeleteArtifactRequest: {
+            /** Artifact */
+            artifact: string;
+            /**
+             * Version
+             * @default null
+             */
+            version: number | null;
+        };
         DeletePlan: {
             forget: {
                 [key: string]: number;
@@ -3184,6 +3342,11 @@ export interface components {
             runs: number;
             stream: string;
             versions: number;
+        };
+        DeletedArtifact: {
+            artifact: string;
+            swept: number;
+            versions: number[];
         };
         Destination: {
             cluster: string;
@@ -5432,12 +5595,52 @@ export interface components {
              */
             username: string | null;
         };
+        SaveArtifactPlan: {
+            artifact: string;
+            content: components["schemas"]["ArtifactFile"];
+            dependencies: components["schemas"]["ArtifactFile"][];
+            functions: components["schemas"]["ArtifactFunction"][];
+            hash: string;
+            is_new: boolean;
+            kind: components["schemas"]["ArtifactKind"];
+            modules: string[];
+            more: number;
+            version: number;
+        };
+        /**
+         * SaveArtifactRequest
+         * @description An upload by its hash, which is to be a version; a description of None stays as it is.
+         */
+        SaveArtifactRequest: {
+            /** Artifact */
+            artifact: string;
+            /**
+             * Description
+             * @default null
+             */
+            description: string | null;
+            /** File */
+            file: string;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Sha256 */
+            sha256: string;
+        };
         SaveStreamPlan: {
+            artifacts: components["schemas"]["ArtifactPin"][];
             base: number;
             diff: string[];
             hash: string;
             statements: components["schemas"]["StatementLine"][];
             stream: string;
+            version: number;
+        };
+        SavedArtifact: {
+            artifact: string;
+            sha256: string;
             version: number;
         };
         SavedStream: {
@@ -5659,6 +5862,14 @@ export interface components {
          * @enum {string}
          */
         StopSavepoint: "refuse" | "translate";
+        StoredArtifact: {
+            created: number;
+            description: string;
+            kind: components["schemas"]["ArtifactKind"];
+            name: string;
+            newest: number;
+            owner: string;
+        };
         StoredRange: {
             length: number;
             source: number;
@@ -5741,6 +5952,7 @@ export interface components {
         /** @enum {string} */
         StreamVerb: "start" | "stop" | "restart";
         StreamVersionAnswer: {
+            artifacts: components["schemas"]["ArtifactPin"][];
             at_ms: number;
             author: string;
             note: string;
@@ -6142,6 +6354,12 @@ export interface components {
         UndoRewriteReport: {
             plan: components["schemas"]["UndoRewritePlan"];
         };
+        UploadAnswer: {
+            artifact: string;
+            file: string;
+            sha256: string;
+            size: number;
+        };
         VerbAnswer: {
             name: string;
             role: string;
@@ -6534,6 +6752,256 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    artifacts_api_v1_artifacts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredArtifact"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_artifacts_delete_api_v1_artifacts_delete_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeleteArtifactRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_artifacts_save_api_v1_artifacts_save_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SaveArtifactRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    artifact_api_v1_artifacts__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_api_v1_artifacts__name__post: {
+        parameters: {
+            query: {
+                /** @description Its name. */
+                file: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    content_api_v1_artifacts__name__versions__number__content_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             /** @description Why not */
