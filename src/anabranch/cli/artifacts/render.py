@@ -21,7 +21,7 @@ def artifacts(answer: Sequence[Mapping[str, Any]]) -> RenderableType:
         return Text("no artifacts; upload one with: anabranch artifact upload NAME FILE")
     table = grid("ARTIFACT", "KIND", "VERSION", "OWNER", "DESCRIPTION", right=("VERSION",))
     for one in answer:
-        told = printable(one["owner"]), printable(one["description"])
+        told = Text(printable(one["owner"])), Text(printable(one["description"]))
         table.add_row(one["name"], one["kind"], count(one["newest"]), *told)
     return table
 
@@ -38,7 +38,9 @@ def artifact(answer: Mapping[str, Any]) -> RenderableType:
         version, content = each["version"], each["version"]["content"]
         told = content["file"], count(content["size"]), content["sha256"][:12], moment(version["at_ms"])
         uses = ", ".join(each["uses"])
-        table.add_row(count(version["number"]), *told, printable(version["author"]), uses, printable(version["note"]))
+        table.add_row(
+            count(version["number"]), *told, Text(printable(version["author"])), uses, Text(printable(version["note"]))
+        )
     parts.append(table)
     if versions:
         parts += [_functions(versions[0]["version"]["functions"]), _needed(versions[0]["version"]["dependencies"])]
@@ -82,7 +84,7 @@ def _functions(functions: Sequence[Mapping[str, Any]], more: int = 0) -> Rendera
     table = grid("FUNCTION", "ARGUMENTS", "RETURNS")
     for one in functions[:MOST_FUNCTIONS]:
         arguments = ", ".join(_argument(each) for each in one["arguments"])
-        table.add_row(one["name"], arguments, one["returns"])
+        table.add_row(one["name"], Text(arguments), one["returns"])
     left = len(functions) - MOST_FUNCTIONS + more
     return Group(table, Text(f"and {count(left)} more", style="dim")) if left > 0 else table
 
