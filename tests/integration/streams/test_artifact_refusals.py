@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
-from anabranch.spark.streams.artifacts.errors import ArtifactClashError
+from anabranch.spark.streams.artifacts.errors import ArtifactClashError, NoEnvironmentError
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.clusters import UnaskedClusters
 from anabranch.spark.streams.kafka_tables import KafkaReading
@@ -178,3 +178,18 @@ def test_two_wheels_of_one_run_may_share_what_is_equal_and_nothing_else(lab: Art
         RunEnvironment.of(spec(lab, "", *others), tmp_path / "bad")
     assert refused.value.message == "artifact a@1 and artifact b@1 both bring base.py, and they differ"
     assert not (tmp_path / "bad").exists()
+
+
+def test_nothing_is_taken_away_that_no_run_has_laid_out(lab: ArtifactLab, tmp_path: Path) -> None:
+    """V4: what a killed run left is laid out again; a directory of somebody else is refused, and stays."""
+    given = spec(lab, "", lab.pin("text", 1, ("text.py", TEXT)))
+    left = RunEnvironment.of(given, tmp_path / "run").python / "other.py"
+    left.touch()
+    RunEnvironment.of(given, tmp_path / "run").remove()
+    assert not left.exists() and not (tmp_path / "run").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    with pytest.raises(NoEnvironmentError):
+        RunEnvironment.of(given, tmp_path / "mine")
+    RunEnvironment.of(spec(lab, ""), tmp_path / "mine").remove()
+    assert (tmp_path / "mine" / "file").exists()

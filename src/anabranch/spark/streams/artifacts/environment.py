@@ -4,6 +4,7 @@ Invariants
     V1  every byte of an artifact in it has the hash that was pinned: what differs ends the run before Spark starts.
     V2  it is a directory of this run alone, and no other run's processes are told of it.
     V3  no two files of it have one path, unless they are the same.
+    V4  nothing is taken away but what a run has laid out: its directory has a mark.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from anabranch.streams.artifacts.values import ArtifactKind, kind_of
 
 _PATH = "PYTHONPATH"
 _ARCHIVE = "stream-python"
+_MARK = ".anabranch-environment"
 
 
 @dataclass(slots=True)
@@ -67,7 +69,7 @@ class RunEnvironment:
 
     def variables(self) -> dict[str, str]:
         """What the JVM, its workers and the check of imports are started with."""
-        if not self.python.is_dir():
+        if not self._has_python:
             return {}
         before = os.environ.get(_PATH)
         return {_PATH: f"{self.python}{os.pathsep}{before}" if before else str(self.python)}
@@ -77,16 +79,27 @@ class RunEnvironment:
         found = dict(settings)
         if self.jars:
             found["spark.jars"] = ",".join(filter(None, [found.get("spark.jars", ""), *map(str, self.jars)]))
-        if self.python.is_dir() and not is_here(master):
+        if self._has_python and not is_here(master):
             archive = shutil.make_archive(str(self.directory / _ARCHIVE), "zip", self.python)
             sent = f"{archive}#{_ARCHIVE}"
             found["spark.archives"] = ",".join(filter(None, [found.get("spark.archives", ""), sent]))
             found[f"spark.executorEnv.{_PATH}"] = f"./{_ARCHIVE}"
         return found
 
+    @property
+    def _has_python(self) -> bool:
+        return any(path.startswith("python/") for path in self._owners)
+
     def remove(self) -> None:
-        """Take it away again."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Take it away again (V4)."""
+        if (self.directory / _MARK).is_file():
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _make(self) -> None:
+        """An empty directory; what a run of the same name has left that was killed is taken away."""
+        self.remove()
+        self.directory.mkdir(parents=True)
+        (self.directory / _MARK).touch()
 
     def _take(self, name: str, file: str, data: bytes) -> None:
         """Lay out a file of ``name``."""
@@ -108,6 +121,8 @@ class RunEnvironment:
                     self._write(name, self.python / path, archive.read(member))
 
     def _write(self, name: str, path: Path, data: bytes) -> None:
+        if not self._owners:
+            self._make()
         inner = path.relative_to(self.directory).as_posix()
         digest = hashlib.sha256(data).hexdigest()
         owner, before = self._owners.setdefault(inner, (name, digest))

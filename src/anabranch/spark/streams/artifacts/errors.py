@@ -27,4 +27,4 @@ class NoEnvironmentError(RefusedError):
     why: str
 
     _message = "the environment of this run cannot be laid out in {directory}: {why}"
-    _hint = "free space there, and start it again"
+    _hint = "see that there is room, that it may be written, and that nothing else has that name; then start it again"
