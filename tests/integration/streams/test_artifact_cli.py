@@ -196,3 +196,32 @@ def test_a_service_that_is_killed_in_an_upload_leaves_nothing_of_it(tmp_path: Pa
                 connection.sendall(b"#")
         assert not any("artifacts" in path.parts for path in tmp_path.rglob("*"))
         assert lab.serve(store).get("/api/v1/artifacts") == []
+
+
+@pytest.mark.full
+def test_each_start_is_told_what_its_version_was_saved_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also a start after a newer upload; another version of the stream has the newer one."""
+    with stand_ins(tmp_path) as lab:
+        service = lab.serve(str(tmp_path / "store.db"))
+        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{service.port}")
+        monkeypatch.setenv("ANABRANCH_TOKEN", service.token)
+        monkeypatch.chdir(tmp_path)
+        run = console({}, tmp_path, monkeypatch, capsys, "artifact")
+        for source in (FIRST, SECOND):
+            (tmp_path / "text.py").write_text(source, encoding="utf-8")
+            assert run("upload", "text", "text.py")[0] == 0
+            if source == FIRST:
+                service.done("create", stream="counts", script="-- run\n" + SQL)
+            service.done("restart" if source == SECOND else "start", stream="counts")
+            until(lambda fence=2 if source == SECOND else 1: service.is_in("counts", "running", fence))  # type: ignore[misc]
+        service.done("edit", stream="counts", script="-- run\n" + SQL)
+        service.done("publish", stream="counts", version=2)
+        service.done("restart", stream="counts")
+        until(lambda: service.is_in("counts", "running", 3))
+        told = [json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.rglob("run-*.json")]
+        found = {spec["fence"]: [(one["artifact"], one["number"]) for one in spec["artifacts"]] for spec in told}
+        assert found == {1: [("text", 1)], 2: [("text", 1)], 3: [("text", 2)]}
+        kept = {path.name for path in Path(told[0]["artifact_place"]).iterdir()}
+        assert {one["content"]["sha256"] for spec in told for one in spec["artifacts"]} == kept

@@ -75,7 +75,7 @@ def analysed(spark: SparkSession, given: StreamRunSpec, directory: Path) -> Anal
         ("text.now", "f()", ""),
         ("text.many", "f('a', 'b', 'c')", ""),
         ("text.bare RETURNS DECIMAL(10, 2)", "f(1)", ""),
-        ("text.bare", "f(1)", "statement 1, line 1, column 32: nothing says which type text.bare returns"),
+        ("text.bare", "f(1)", "statement 1, line 1, column 33: nothing says which type text.bare returns"),
         ("text.bare RETURNS NONSENSE", "f(1)", "statement 1, line 1"),
         ("text.none", "f(1)", "function f cannot be imported from artifact:text: module text has no 'none'"),
         ("text.NUMBER", "f(1)", "text.NUMBER is no function"),
