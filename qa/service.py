@@ -107,6 +107,7 @@ def serving(
     name: str = "",
     port: int = 0,
     tries: Starter = start_stand_in,
+    jobs: JobSettings | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
     """An instance on a free port of the loopback, with an account and a token for each role.
@@ -119,7 +120,7 @@ def serving(
     try:
         with bound("127.0.0.1", port) as listening:
             port = listening.getsockname()[1]
-            jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs")
+            jobs = jobs or JobSettings("local[2,8]", "local[2]", directory / "jobs")
             made = ServeSettings("127.0.0.1", port, store, file, jobs, roots, **settings)
             addresses = addresses_of(made, "http", port)
             with patch.object(parts, "Trials", partial(Trials, start=tries)):

@@ -1,4 +1,4 @@
-"""A service in a process of its own whose streams are stand-ins, asked over HTTP."""
+"""A service in a process of its own whose streams are stand-ins, or real, asked over HTTP."""
 
 from __future__ import annotations
 
@@ -96,16 +96,24 @@ class StandInService:
 
 @dataclass
 class StandIns:
-    """The services of a test; every stand-in that they started is killed at the end."""
+    """The services of a test; every job that they started is killed at the end.
+
+    With ``arguments`` (more of ``qa.stream_service``) streams are real.
+    """
 
     root: Path
+    arguments: tuple[str, ...] = ()
     services: list[StandInService] = field(default_factory=list)
 
     def serve(self, store: str, directory: str = "one") -> StandInService:
         """Start a service; one of the same directory finds what an earlier one left."""
         place = self.root / directory
-        command = [sys.executable, "-m", "qa.stream_service", store, str(place)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "qa.stream_service", store, str(place), *self.arguments]
+        # What is killed leaves its scratch files below the root.
+        environment = {**os.environ, "TMPDIR": str(self.root)} if self.arguments else None
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+        )
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, "the service did not begin"
@@ -115,9 +123,9 @@ class StandIns:
 
 
 @contextmanager
-def stand_ins(root: Path) -> Iterator[StandIns]:
-    """Services of stand-ins below a directory."""
-    made = StandIns(root)
+def stand_ins(root: Path, *arguments: str) -> Iterator[StandIns]:
+    """Services below a directory; ``arguments`` as ``StandIns`` has them."""
+    made = StandIns(root, arguments)
     try:
         yield made
     finally:
@@ -126,11 +134,21 @@ def stand_ins(root: Path) -> Iterator[StandIns]:
                 service.kill()
         for spec in root.rglob("run-*.json"):
             _kill(spec)
+        if arguments:
+            _kill_marked(f"TMPDIR={root}")
 
 
 def _kill(spec: Path) -> None:
-    """End the stand-in of a specification, where it lives."""
+    """End the job of a specification, where it lives."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if str(spec) in process.cmdline():
                 os.kill(process.pid, signal.SIGKILL)
+
+
+def _kill_marked(mark: str) -> None:
+    """End what a job left: its JVM and workers outlive it for a while."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.fsencode(mark) in (place / "environ").read_bytes().split(b"\0"):
+                os.kill(int(place.name), signal.SIGKILL)

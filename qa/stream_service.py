@@ -1,6 +1,7 @@
-"""The service as a process whose streams are stand-ins: ``python -m ... STORE DIRECTORY [PORT]``.
+"""The service as a process whose streams are stand-ins: ``python -m ... STORE DIRECTORY [CONTEXTS [MASTER]]``.
 
-Writes its port and an admin's token as a line of JSON once it answers, and ends with its standard input.
+With a JSON file of contexts its streams are real, on a Spark master, ``local[2]`` by default.  Writes its port and an
+admin's token as a line of JSON once it answers, and ends with its standard input.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from unittest.mock import patch
@@ -24,6 +26,7 @@ from anabranch.operations.jobs.streamjob import events_of
 from anabranch.service import instance
 from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.alerting import Alerting
+from anabranch.service.job_settings import JobSettings
 from anabranch.service.streaming import Streaming
 from qa.service import serving
 
@@ -51,18 +54,21 @@ def _receivers() -> Mapping[str, Webhook | Mail]:
     return receivers_of(shape, Path.cwd())
 
 
-def main(store: str, directory: str, port: int = 0) -> None:
+def main(store: str, directory: str, contexts: str = "", master: str = "local[2]") -> None:
     """Serve until standard input ends."""
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
+    known = json.loads(Path(contexts).read_text(encoding="utf-8")) if contexts else {}
+    jobs = JobSettings(master, master, place / "jobs")
+    stand_ins = patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in))
     with (
-        patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in)),
+        nullcontext() if contexts else stand_ins,
         patch.object(instance, "Alerting", partial(Alerting, every_s=0.2)),
-        serving(store, {}, place, name=place.name, port=port, receivers=_receivers()) as served,
+        serving(store, known, place, name=place.name, jobs=jobs, receivers=_receivers()) as served,
     ):
         print(json.dumps({"port": served.port, "token": served.tokens["admin"]}), flush=True)
         sys.stdin.read()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
+    main(*sys.argv[1:])
