@@ -13,6 +13,7 @@ from examples.demo.ending import prove
 from examples.demo.screen import Screen
 from examples.demo.stage import Stage, context
 from examples.demo.typed import Terminal
+from examples.demo.views import Views
 from examples.demo.workers import kill_one
 
 _LOOK_S = 0.5
@@ -35,7 +36,9 @@ class Story:
         self._turn("switch", 0, "the switch: producers, groups, a Spark checkpoint and a Flink savepoint go to new")
         self._turn("reverse", 1, "back to old, with all that was written and read on new")
         self._turn("switch", 2, "and to new again")
-        holds = prove(self._screen, self._stage, self._terminal)
+        with Views(self._screen, self._stage, self._terminal) as views:
+            views.begin()
+            holds = prove(self._screen, self._stage, self._terminal, views)
         if serving.is_wanted():
             self._stay()
         return holds

@@ -120,16 +120,16 @@ class PageViews:
         if Victim.SERVICE in strike.victims:
             self.service = self.services.serve(self.store)
 
-    def restart(self) -> bool:
-        """Ask for it, as a person would; whether it was done."""
-        status, plan = self.service.plan("restart", stream=NAME)
-        if status != 200:
+    def ask(self, verb: str, **request: object) -> bool:
+        """Plan and apply a verb; whether it was done.  What passes, as that no service acts just now, is no error."""
+        status, plan = self.service.plan(verb, **request)
+        if status == 200:
+            status, plan = self.service.ask("POST", f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]})
+        if status not in (200, 202):
+            assert status == 409, plan
             return False
-        status, work = self.service.ask("POST", f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]})
-        if status != 202:
-            return False
-        until(lambda: self.service.get(f"/api/v1/operations/{work['id']}")["state"] != "running")
-        return bool(self.service.get(f"/api/v1/operations/{work['id']}")["state"] == "done")
+        until(lambda: self.service.get(f"/api/v1/operations/{plan['id']}")["state"] != "running")
+        return bool(self.service.get(f"/api/v1/operations/{plan['id']}")["state"] == "done")
 
     def told_since(self, since: str) -> bool:
         """Whether each query has ended a micro-batch after a time; raises AssertionError where the stream failed."""
@@ -151,8 +151,8 @@ class PageViews:
 @contextmanager
 def page_views(root: Path, master: str = LOCAL) -> Iterator[PageViews]:
     """Cluster, database and service, and the stream, which is not started yet."""
-    (made,) = start_clusters([ClusterSpec("here", overrides=STEADY)])
-    with made as cluster, postgres() as server:
+    (cluster,) = start_clusters([ClusterSpec("here", overrides=STEADY)])
+    with cluster, postgres() as server:
         create_topics(cluster, [NewTopic(CLICKS, PARTITIONS, 1), NewTopic(FINAL, PARTITIONS, 1)])
         database = server.database()
         with psycopg.connect(database, autocommit=True) as connection:
@@ -162,14 +162,11 @@ def page_views(root: Path, master: str = LOCAL) -> Iterator[PageViews]:
         with stand_ins(root, str(contexts), master) as services:
             store = str(root / "store.db")
             service = services.serve(store)
-            service.done(
-                "create",
-                stream=NAME,
-                script=script("here", CLICKS, database, FINAL),
-                restarts=_RESTARTS,
-                trigger="1 second",
-            )
-            yield PageViews(cluster, server, database, services, service, store)
+            made = PageViews(cluster, server, database, services, service, store)
+            text = script("here", CLICKS, database, FINAL)
+            settings = {"restarts": _RESTARTS, "trigger": "1 second"}
+            _await(lambda: made.ask("create", stream=NAME, script=text, **settings), "it is not made")
+            yield made
 
 
 def run_episode(root: Path, plan: EpisodePlan, tell: Callable[[str], None] = print) -> EpisodeFound:
@@ -182,7 +179,7 @@ def run_episode(root: Path, plan: EpisodePlan, tell: Callable[[str], None] = pri
     with page_views(root, plan.master) as lab:
         clicks = Clicks(lab.config, CLICKS, plan.seed, plan.rate)
         clicks.start()
-        lab.service.done("start", stream=NAME)
+        _await(lambda: lab.ask("start", stream=NAME), "it is not started")
         _await(lambda: lab.told_since(""), "the stream never began")
         say("the stream runs")
         first, until_then = len(plan.victims), time.monotonic() + plan.seconds
@@ -217,7 +214,7 @@ def _go_on(lab: PageViews, impatient: bool, found: EpisodeFound, say: Callable[[
         shown = lab.service.stream(NAME)
         failures = sum(one["failed"] for one in shown["runs"][:4])
         if shown["stream"]["state"] == "degraded" and not mine and (impatient or failures > 1):
-            mine = lab.restart()
+            mine = lab.ask("restart", stream=NAME)
             found.asked += mine
         return lab.told_since(since)
 
@@ -244,7 +241,7 @@ def _compare(lab: PageViews, clicks: Clicks, found: EpisodeFound, say: Callable[
     found.clicks, found.windows, found.final = batch.clicks, len(batch.windows), batch.final.total()
     with suppress(AssertionError):
         _await(lambda: in_topic(lab.config, FINAL).total() >= found.final, "windows did not end")
-    lab.service.done("stop", stream=NAME)
+    _await(lambda: lab.ask("stop", stream=NAME), "it is not stopped")
     until(lambda: lab.service.is_in(NAME, "stopped"))
     written = in_topic(lab.config, FINAL)
     for (since, page), numbers in sorted((written - batch.final).elements())[:5]:

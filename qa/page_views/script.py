@@ -22,7 +22,8 @@ FROM STREAM clicks WATERMARK at DELAY OF INTERVAL {LATE_MINUTES} MINUTES
 GROUP BY window(at, '{MINUTES} minutes'), page;
 
 CREATE TABLE {TABLE} (since TIMESTAMP, page STRING, pv BIGINT, uv BIGINT)
-USING postgresql OPTIONS (url '{{url}}', user '{{user}}', key 'since, page');
+USING postgresql OPTIONS (key 'since, page', user '{{user}}',
+  url '{{url}}');
 
 INSERT INTO {TABLE} SELECT * FROM counted;
 """

@@ -37,6 +37,7 @@ from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.model.start import StartPosition
+from anabranch.spark.archived_classes import ArchivedClasses
 from anabranch.spark.errors import JvmGoneError
 from anabranch.spark.jobs.ending import JobFaultError
 from anabranch.spark.jobs.limits import RoomForRows, limit_memory
@@ -95,6 +96,8 @@ def main(argv: list[str] | None = None) -> int:
         traceback.print_exc()
         code = job.failed(JobFaultError(f"{type(error).__name__}: {str(error)[:500]}"))
     job.end(code)
+    if code == 0:
+        job.classes.end()
     return code
 
 
@@ -110,6 +113,7 @@ class JobOfStream:
         self._fence: StreamFence | None = None
         self._environment: RunEnvironment | None = None
         self._more: dict[str, Any] = {}
+        self.classes = ArchivedClasses("streams")
         self.outcome = "failed"
 
     def run(self) -> int:
@@ -131,6 +135,7 @@ class JobOfStream:
         if options.master is not None:
             settings = with_connector(settings, spark_version)
         settings = self._environment.settings(options.master, settings)
+        self.classes.begin(makes=options.mode == "run")
         spark = session(f"anabranch stream {spec.stream}", options.master, settings)
         try:
             for number in (signal.SIGTERM, signal.SIGINT):
