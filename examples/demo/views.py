@@ -72,7 +72,7 @@ class Views:
         (self._stage.scratch / FILE).write_text(text, encoding="utf-8")
         self._screen.quote(line for line in text.splitlines() if line)
         self._terminal.type("stream", "create", NAME, FILE)
-        self._starting = self._terminal.begin("stream", "start", NAME)
+        self._starting = self._terminal.begin("stream", "start", NAME, "--wait", "600")
         self._resources.callback(self._starting.end)
 
     def kill(self) -> None:
@@ -100,7 +100,7 @@ class Views:
             self._clicks.stop()
             batch = BatchCounts(self._stage.new.client_config(), TOPIC)
             self._stage.until("the stream has counted all", lambda: self._counted() >= batch.clicks)
-            self._terminal.type("stream", "stop", NAME)
+            self._terminal.type("stream", "stop", NAME, "--wait", "600")
             found = in_database(self._uri)
         wrong = difference(found, batch.windows)
         busiest = sorted(found, key=lambda place: -found[place][0])[:_SHOWN]

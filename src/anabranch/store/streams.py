@@ -87,6 +87,29 @@ class StoredStreams:
         with self._database.begin() as connection:
             _raise_revision(connection, name, revision, **values)
 
+    def want(
+        self,
+        name: str,
+        revision: int,
+        wanted: StreamWanted,
+        now_ms: int,
+        ends: str = "",
+        begin: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write at once that it is to stop, or to run, and how it is to ``begin``: one that had failed may be started,
+        and the run ``ends`` is asked to end where there is one.  Raises StreamChangedError.
+        """
+        runs = wanted is StreamWanted.RUNNING
+        values: dict[str, Any] = {"wanted": wanted, "asked_at": now_ms} if runs else {"wanted": wanted}
+        if runs and begin is not None:
+            values["begin"] = begin
+        with self._database.begin() as connection:
+            _raise_revision(connection, name, revision, **values)
+            if ends:
+                _ask_to_end(connection, ends, name, now_ms)
+            elif runs and _locked(connection, name).state is StreamState.FAILED:
+                _become(connection, name, StreamState.STOPPED, "", now_ms)
+
     def remove(self, name: str, revision: int) -> None:
         """Forget one that has no open run, with its versions and runs; raises StreamChangedError."""
         with self._database.begin() as connection:
@@ -130,9 +153,7 @@ class StoredStreams:
     def stopping(self, run_id: str, stream: str, now_ms: int) -> None:
         """Note that a run was asked to end."""
         with self._database.begin() as connection:
-            still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None), STREAM_RUNS.c.stopping_at.is_(None)
-            if connection.execute(update(STREAM_RUNS).where(*still).values(stopping_at=now_ms)).rowcount:
-                _become(connection, stream, StreamState.STOPPING, "", now_ms)
+            _ask_to_end(connection, run_id, stream, now_ms)
 
     def close(
         self, run_id: str, state: StreamState, why: str, code: int | None, *, failed: bool, over: bool, now_ms: int
@@ -268,6 +289,12 @@ def _locked(connection: Connection, name: str) -> StoredStream:
     if row is None:
         raise NoStreamError(name)
     return _stream(row)
+
+
+def _ask_to_end(connection: Connection, run_id: str, stream: str, now_ms: int) -> None:
+    still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None), STREAM_RUNS.c.stopping_at.is_(None)
+    if connection.execute(update(STREAM_RUNS).where(*still).values(stopping_at=now_ms)).rowcount:
+        _become(connection, stream, StreamState.STOPPING, "", now_ms)
 
 
 def _become(connection: Connection, name: str, state: StreamState, why: str, now_ms: int) -> None:

@@ -123,6 +123,30 @@ def test_a_run_that_was_asked_to_end_is_stopping_and_one_that_is_over_is_wanted_
     assert store.supervised() == []
 
 
+def test_a_restart_and_a_start_after_a_failure_are_written_at_once_or_not_at_all(database: Database) -> None:
+    """The run is asked to end with what is wanted, and a failed one can begin; a revision that is over changes none."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    begun = store.begin(run(1), NOW)
+    revision = store.get("counts").revision
+    with pytest.raises(StreamChangedError):
+        store.want("counts", revision - 1, StreamWanted.RUNNING, NOW + 1, begun.id)
+    assert store.runs_of("counts")[0].stopping_at is None
+    store.want("counts", revision, StreamWanted.RUNNING, NOW + 2, begun.id)
+    found = store.get("counts")
+    assert (found.state, found.asked_at, store.runs_of("counts")[0].stopping_at) == (
+        *(StreamState.STOPPING, NOW + 2, NOW + 2),
+    )
+    store.close(begun.id, StreamState.STOPPED, "", 0, failed=False, over=False, now_ms=NOW + 3)
+    second = store.begin(run(2), NOW + 3)
+    store.close(second.id, StreamState.FAILED, "it failed", 4, failed=True, over=False, now_ms=NOW + 3)
+    store.want("counts", store.get("counts").revision, StreamWanted.STOPPED, NOW + 4)
+    assert store.get("counts").state is StreamState.FAILED
+    store.want("counts", store.get("counts").revision, StreamWanted.RUNNING, NOW + 5)
+    assert store.get("counts").state is StreamState.STOPPED
+
+
 def test_a_stream_that_runs_is_not_forgotten(database: Database) -> None:
     """One that does not is, with all that was noted of it, and no other."""
     store = StoredStreams(database)

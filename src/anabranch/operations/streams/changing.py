@@ -158,14 +158,9 @@ async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
 
     def write() -> ChangedStream:
         wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
-        at = now_ms()
         begin = {"version": planned.version, "state": planned.choice.value, "start": planned.start}
-        asked = {} if planned.verb is StreamVerb.STOP else {"asked_at": at, "begin": begin}
-        stored.change(planned.stream, planned.revision, wanted=wanted, **asked)
-        if planned.verb is StreamVerb.RESTART and planned.run:
-            stored.stopping(planned.run, planned.stream, at)
-        elif planned.verb is not StreamVerb.STOP and planned.state is StreamState.FAILED:
-            stored.tell(planned.stream, StreamState.STOPPED, "", at)
+        ends = planned.run if planned.verb is StreamVerb.RESTART else ""
+        stored.want(planned.stream, planned.revision, wanted, now_ms(), ends, begin)
         return ChangedStream(planned.stream, planned.version, wanted.value)
 
     return await asyncio.to_thread(write)
