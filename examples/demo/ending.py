@@ -22,6 +22,7 @@ def prove(screen: Screen, stage: Stage, terminal: Terminal, views: Views) -> boo
     Meanwhile the job of the stream is killed, and started again.
     """
     screen.step("applications end; the way back has all; complete")
+    views.start()
     with screen.waiting("what was written is read"):
         sold, paid = stage.end("shop"), stage.end("desk")
         orders = sum(sold["written"].values())

@@ -35,9 +35,9 @@ class Story:
         self._start()
         self._turn("switch", 0, "the switch: producers, groups, a Spark checkpoint and a Flink savepoint go to new")
         self._turn("reverse", 1, "back to old, with all that was written and read on new")
-        self._turn("switch", 2, "and to new again")
         with Views(self._screen, self._stage, self._terminal) as views:
             views.begin()
+            self._turn("switch", 2, "and to new again")
             holds = prove(self._screen, self._stage, self._terminal, views)
         if serving.is_wanted():
             self._stay()

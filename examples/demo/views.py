@@ -36,13 +36,13 @@ class Database(Protocol):
 
 
 class Views:
-    """The scene; ``begin``, ``kill`` and ``prove`` are its parts, between which other things happen."""
+    """The scene; ``begin``, ``start``, ``kill`` and ``prove`` are its parts, between which other things happen."""
 
     def __init__(self, screen: Screen, stage: Stage, terminal: Terminal) -> None:
         self._screen, self._stage, self._terminal = screen, stage, terminal
         self._resources = ExitStack()
         self._uri = ""
-        self._starting: Running | None = None
+        self._typed: Running | None = None
 
     def __enter__(self) -> Views:
         return self
@@ -51,7 +51,7 @@ class Views:
         self._resources.close()
 
     def begin(self) -> None:
-        """Print the script, save it, and start it; that Spark starts is waited for in ``kill``."""
+        """Print the script, and save it; that Spark looks at it is waited for in ``start``."""
         self._screen.step("SQL on streams: page views and visitors, from a topic to PostgreSQL")
         server = self._server()
         if server is None:
@@ -71,16 +71,20 @@ class Views:
         text = script("new", TOPIC, self._uri)
         (self._stage.scratch / FILE).write_text(text, encoding="utf-8")
         self._screen.quote(line for line in text.splitlines() if line)
-        self._terminal.type("stream", "create", NAME, FILE)
-        self._starting = self._terminal.begin("stream", "start", NAME, "--wait", "600")
-        self._resources.callback(self._starting.end)
+        self._type("stream", "create", NAME, FILE)
+
+    def start(self) -> None:
+        """Start it; that Spark starts is waited for in ``kill``."""
+        if self._typed is not None:
+            self._typed.lines()
+            self._type("stream", "start", NAME, "--wait", "600")
 
     def kill(self) -> None:
         """Kill the job once there are numbers."""
-        if self._starting is None:
+        if self._typed is None:
             return
         with self._screen.waiting("Spark starts, and the stream counts"):
-            self._screen.quote(self._starting.lines()[-1:])
+            self._screen.quote(self._typed.lines()[-1:])
             self._stage.until("the stream counts", lambda: self._counted() > 0)
         time.sleep(_KILLED_S)  # any moment will do: most of a second is within a micro-batch
         pid = self._shown()["runs"][0]["pid"]
@@ -92,7 +96,7 @@ class Views:
 
     def prove(self) -> bool:
         """Whether the numbers are those of all clicks; prints some of them.  True where the scene is left out."""
-        if self._starting is None:
+        if self._typed is None:
             return True
         from qa.page_views.counts import BatchCounts, difference, in_database
 
@@ -114,6 +118,10 @@ class Views:
         right = f"{count(batch.clicks)} clicks, {count(len(found))} rows: each click counted once, by {starts} starts"
         self._screen.say(f"WRONG: {'; '.join(wrong)}" if wrong else right, "red" if wrong else "green")
         return not wrong and starts > 1
+
+    def _type(self, *words: str) -> None:
+        self._typed = self._terminal.begin(*words)
+        self._resources.callback(self._typed.end)
 
     def _server(self) -> Database | None:
         try:

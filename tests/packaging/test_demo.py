@@ -91,6 +91,8 @@ def test_the_demo_moves_all_there_and_back_and_there_again_and_proves_it(
     pauses = re.findall(r"(?m)^ +(switch|reverse) to (old|new)((?: +[\d,]+ ms){3}) *$", done.stdout)
     assert [one[:2] for one in pauses] == [("switch", "new"), ("reverse", "old"), ("switch", "new")]
     assert re.search(r"SIGKILL to worker \d+, which held [1-6] of 6 lanes", done.stdout)
+    assert re.search(r"(?m)^ +SIGKILL to its job, process \d+, after [\d,]+ clicks had been counted", done.stdout)
+    assert re.search(r"(?m)^ +[\d,]+ clicks, [\d,]+ rows: each click counted once, by [2-9] starts", done.stdout)
     assert len([line for line in lines if line.strip()]) <= 110
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in done.stdout
