@@ -45,6 +45,26 @@ export interface paths {
         patch: operations["change_api_v1_accounts__name__patch"];
         trace?: never;
     };
+    "/api/v1/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alerts
+         * @description The alerts that fire, of all streams.
+         */
+        get: operations["alerts_api_v1_alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/artifacts": {
         parameters: {
             query?: never;
@@ -1918,6 +1938,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams/alerts/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change the rules of a stream's alerts, or who is told */
+        post: operations["plan_streams_alerts_api_v1_streams_alerts_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/streams/create/plan": {
         parameters: {
             query?: never;
@@ -2066,6 +2103,26 @@ export interface paths {
          * @description One stream: its state, its versions, and its runs.
          */
         get: operations["stream_api_v1_streams__name__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Alerts
+         * @description The alerts of one stream, those that are over too, and its rules.
+         */
+        get: operations["stream_alerts_api_v1_streams__name__alerts_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2253,6 +2310,74 @@ export interface paths {
          * @description End a token at once.
          */
         delete: operations["revoke_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask
+         * @description Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
+         *
+         *     An operator tries what was saved, an admin any script.  Nothing is written anywhere.
+         */
+        post: operations["ask_api_v1_trials_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials/{trial_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Trial
+         * @description A trial as it stands; asking for it keeps it alive.
+         */
+        get: operations["trial_api_v1_trials__trial_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove
+         * @description End a trial; one that has ended is forgotten.
+         */
+        delete: operations["remove_api_v1_trials__trial_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trials/{trial_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description Listen to a trial from its beginning; the id of each event counts the rows that were told with it.
+         *
+         *     ``trial`` is how it stands, without rows; ``rows`` are the next ones; ``ended`` is the last event.
+         */
+        get: operations["events_api_v1_trials__trial_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2583,6 +2708,23 @@ export interface components {
             command: string;
             what: string;
         };
+        /** @enum {string} */
+        AlertKind: "alive" | "lag" | "restarts" | "slow";
+        AlertRuleLine: {
+            for_s: number;
+            is_changed: boolean;
+            is_on: boolean;
+            kind: components["schemas"]["AlertKind"];
+            limit: number;
+        };
+        /** @enum {string} */
+        AlertState: "over" | "waiting" | "firing";
+        AlertsPlan: {
+            hash: string;
+            receivers: string[];
+            rules: components["schemas"]["AlertRuleLine"][];
+            stream: string;
+        };
         AlignedLane: {
             ranges: number;
             records: number;
@@ -2603,6 +2745,39 @@ export interface components {
             file: string;
             lanes: components["schemas"]["AlignedLane"][];
             link: string;
+        };
+        AnalysedAnswer: {
+            inserts: components["schemas"]["AnalysedInsert"][];
+            selects: components["schemas"]["AnalysedSelect"][];
+            statements: components["schemas"]["AnalysedStatement"][];
+            tables: components["schemas"]["AnalysedTable"][];
+        };
+        AnalysedInsert: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            connector: string;
+            line: number;
+            mode: string;
+            number: number;
+            query: string;
+            table: string;
+        };
+        AnalysedSelect: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            line: number;
+            number: number;
+        };
+        AnalysedStatement: {
+            column: number;
+            kind: string;
+            line: number;
+            name: string;
+            number: number;
+        };
+        AnalysedTable: {
+            columns: components["schemas"]["ColumnAnswer"][];
+            connector: string;
+            line: number;
+            name: string;
         };
         /** @enum {string} */
         AnswerKind: "exact" | "approximate" | "before" | "after" | "unmapped" | "unknown";
@@ -2908,6 +3083,9 @@ export interface components {
              */
             role: ("client" | "viewer" | "operator" | "approver" | "admin") | null;
         };
+        ChangedAlerts: {
+            stream: string;
+        };
         ChangedMigration: {
             migration: string;
         };
@@ -3056,6 +3234,10 @@ export interface components {
             write: boolean;
         };
         Column: {
+            name: string;
+            type: string;
+        };
+        ColumnAnswer: {
             name: string;
             type: string;
         };
@@ -4766,6 +4948,15 @@ export interface components {
             subject: string;
             verb: string;
         };
+        PlannedQuery: {
+            columns: components["schemas"]["QueryColumn"][];
+            connector: string;
+            line: number;
+            mode: string;
+            query: string;
+            statement: number;
+            table: string;
+        };
         Position: {
             location: string;
             offset: number | components["schemas"]["SymbolicOffset"] | null;
@@ -4784,6 +4975,7 @@ export interface components {
             exit_code: number;
             field: string | null;
             hint: string;
+            place: components["schemas"]["ScriptPlace"] | null;
             retryable: boolean;
             status: number;
             title: string;
@@ -4937,6 +5129,10 @@ export interface components {
             left_out: components["schemas"]["LeftOut"][];
             notes: string[];
             source_alias: string;
+        };
+        QueryColumn: {
+            name: string;
+            type: string;
         };
         /**
          * Question
@@ -5506,7 +5702,9 @@ export interface components {
         /** @enum {string} */
         RunState: "running" | "stopped" | "done" | "failed";
         RunStreamPlan: {
+            choice: components["schemas"]["StateChoice"];
             hash: string;
+            start: string;
             state: components["schemas"]["StreamState"];
             stream: string;
             verb: components["schemas"]["StreamVerb"];
@@ -5634,6 +5832,7 @@ export interface components {
             base: number;
             diff: string[];
             hash: string;
+            queries: components["schemas"]["PlannedQuery"][];
             statements: components["schemas"]["StatementLine"][];
             stream: string;
             version: number;
@@ -5654,6 +5853,22 @@ export interface components {
                 [key: string]: string;
             }[];
             number: number;
+        };
+        ScriptPlace: {
+            column: number | null;
+            excerpt: string;
+            line: number | null;
+            statement: number | null;
+        };
+        ScriptProblem: {
+            column: number | null;
+            condition: string;
+            excerpt: string;
+            exit_code: number;
+            hint: string;
+            line: number | null;
+            message: string;
+            statement: number | null;
         };
         Security: {
             login: components["schemas"]["PasswordLogin"] | components["schemas"]["ClientCredentialsLogin"] | components["schemas"]["TokenLogin"] | null;
@@ -5814,6 +6029,21 @@ export interface components {
             target: string;
         };
         /**
+         * StartStreamRequest
+         * @description How a start goes on where its checkpoints are.
+         */
+        StartStreamRequest: {
+            /**
+             * Start
+             * @default
+             */
+            start: string;
+            /** @default refuse */
+            state: components["schemas"]["StateChoice"];
+            /** Stream */
+            stream: string;
+        };
+        /**
          * StartWavesRequest
          * @description A migration whose waves are started: these, or all that are not.
          */
@@ -5825,6 +6055,12 @@ export interface components {
              */
             waves: string[];
         };
+        /**
+         * StateChoice
+         * @description What a start does with a query whose state does not fit or means something else.
+         * @enum {string}
+         */
+        StateChoice: "refuse" | "keep" | "new";
         StatementLine: {
             line: number;
             number: number;
@@ -5877,6 +6113,38 @@ export interface components {
         };
         /** @enum {string} */
         Stragglers: "cancel" | "leave";
+        StreamAlertAnswer: {
+            kind: components["schemas"]["AlertKind"];
+            query: string;
+            since_ms: number;
+            state: components["schemas"]["AlertState"];
+            stream: string;
+            words: string;
+        };
+        StreamAlertsAnswer: {
+            alerts: components["schemas"]["StreamAlertAnswer"][];
+            receivers: string[];
+            rules: components["schemas"]["AlertRuleLine"][];
+            stream: string;
+        };
+        /**
+         * StreamAlertsRequest
+         * @description Settings of a stream's alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that.
+         */
+        StreamAlertsRequest: {
+            /**
+             * Receivers
+             * @default null
+             */
+            receivers: string[] | null;
+            /**
+             * Settings
+             * @default []
+             */
+            settings: string[];
+            /** Stream */
+            stream: string;
+        };
         StreamAnswer: {
             checkpoints: string;
             runs: components["schemas"]["StreamRunAnswer"][];
@@ -6299,6 +6567,96 @@ export interface components {
             records_per_s: (number | null)[];
             step_ms: number;
         };
+        TrialAnswer: {
+            account: string;
+            ahead: number;
+            analysed: components["schemas"]["AnalysedAnswer"] | null;
+            began_at_ms: number | null;
+            columns: components["schemas"]["ColumnAnswer"][];
+            ended_at_ms: number | null;
+            id: string;
+            is_cached: boolean;
+            kind: components["schemas"]["TrialKind"];
+            limit: components["schemas"]["TrialLimit"] | null;
+            limits: components["schemas"]["TrialLimits"];
+            made_at_ms: number;
+            now_ms: number;
+            problems: components["schemas"]["ScriptProblem"][];
+            row_count: number;
+            rows: unknown[][];
+            select: number | null;
+            selected: number | null;
+            start: string | null;
+            state: components["schemas"]["TrialState"];
+            stream: string;
+            version: number | null;
+            why: string;
+        };
+        /** @enum {string} */
+        TrialKind: "validation" | "preview";
+        /** @enum {string} */
+        TrialLimit: "rows" | "bytes" | "seconds";
+        TrialLimits: {
+            bytes: number;
+            memory_bytes: number;
+            rows: number;
+            seconds: number;
+        };
+        /**
+         * TrialRequest
+         * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
+         *
+         *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
+         */
+        TrialRequest: {
+            /**
+             * Fresh
+             * @default false
+             */
+            fresh: boolean;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "validation" | "preview";
+            /**
+             * Rows
+             * @default 100
+             */
+            rows: number;
+            /**
+             * Script
+             * @default null
+             */
+            script: string | null;
+            /**
+             * Seconds
+             * @default 60
+             */
+            seconds: number;
+            /**
+             * Select
+             * @default 0
+             */
+            select: number;
+            /**
+             * Start
+             * @default null
+             */
+            start: string | null;
+            /**
+             * Stream
+             * @default null
+             */
+            stream: string | null;
+            /**
+             * Version
+             * @default null
+             */
+            version: number | null;
+        };
+        /** @enum {string} */
+        TrialState: "waiting" | "starting" | "running" | "finished" | "failed" | "stopped";
         /**
          * Uncommitted
          * @description What becomes of a Spark batch that has begun and was not committed.
@@ -6752,6 +7110,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alerts_api_v1_alerts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamAlertAnswer"][];
                 };
             };
             /** @description Why not */
@@ -11097,6 +11493,48 @@ export interface operations {
             };
         };
     };
+    plan_streams_alerts_api_v1_streams_alerts_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamAlertsRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_streams_create_api_v1_streams_create_plan_post: {
         parameters: {
             query?: never;
@@ -11274,7 +11712,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamRequest"];
+                "application/json": components["schemas"]["StartStreamRequest"];
             };
         };
         responses: {
@@ -11358,7 +11796,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamRequest"];
+                "application/json": components["schemas"]["StartStreamRequest"];
             };
         };
         responses: {
@@ -11451,6 +11889,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_alerts_api_v1_streams__name__alerts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamAlertsAnswer"];
                 };
             };
             /** @description Why not */
@@ -11870,6 +12348,185 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Token"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_api_v1_trials_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrialRequest"];
+            };
+        };
+        responses: {
+            /** @description One that is under way, or an earlier answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description It has begun, or waits for its turn */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    trial_api_v1_trials__trial_id__get: {
+        parameters: {
+            query?: {
+                /** @description Whether rows are answered. */
+                rows?: boolean;
+                /** @description So many rows are known already. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrialAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_api_v1_trials__trial_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It ends, or is forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    events_api_v1_trials__trial_id__events_get: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string;
+            };
+            path: {
+                /** @description As it was answered. */
+                trial_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: trial, rows, ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Why not */

@@ -243,7 +243,8 @@ class JobOfStream:
         self, spark: SparkSession, spec: StreamRunSpec, found: AnalysedScript, files: StoredFiles
     ) -> tuple[QueryTrial, ...]:
         def analysed(script: str) -> AnalysedScript:
-            return analyse(script, spark, self._kinds(spec), KafkaReading(UnaskedClusters(), looks_up=False))
+            functions, kafka = ScriptFunctions(self._environment), KafkaReading(UnaskedClusters(), looks_up=False)
+            return analyse(script, spark, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
 
         trials = tried(found, spec.script, noted_script(files), files, analysed)
         if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):

@@ -19,6 +19,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from anabranch.errors import AnabranchError
 from anabranch.spark.scratch import ScratchDirectory
 from anabranch.spark.streams.analysis import AnalysedScript, InsertPlan
 from anabranch.spark.streams.checkpoints import batches, own
@@ -46,9 +47,13 @@ def tried(
     """
     before: Mapping[str, InsertPlan] = {}
     tables: Mapping[str, TableDeclaration] = {}
+    unknown = ""
     if noted is not None and noted != script:
-        found = analyse(noted)
-        before, tables = {one.query: one for one in found.inserts}, found.tables
+        try:
+            found = analyse(noted)
+            before, tables = {one.query: one for one in found.inserts}, found.tables
+        except AnabranchError as error:  # what it reads may be gone, or not allowed any more
+            unknown = f"what its state means cannot be compared, for the script before is refused now: {error.message}"
     trials = []
     for plan in now.inserts:
         directory, _ = own(files, plan.query)
@@ -58,7 +63,7 @@ def tried(
         elif noted == script:
             trials.append(QueryTrial(*asked, TrialResult.SAME, directory))
         else:
-            told = _meaning(before.get(plan.query), tables, plan, now.tables)
+            told = (unknown,) if unknown else _meaning(before.get(plan.query), tables, plan, now.tables)
             refused = refusal(plan.rows, plan.mode, files, directory)
             result = TrialResult.REFUSED if refused else TrialResult.CHANGED if told else TrialResult.FITS
             trials.append(QueryTrial(*asked, result, directory, told or ((refused,) if refused else ())))
