@@ -50,7 +50,7 @@ from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
-from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
+from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_artifacts, noted_script
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -218,7 +218,7 @@ class JobOfStream:
             lambda begun: self._analysed_at(spark, spec, begun),
             lambda one: file_logs.check(spark, one, files),
         )
-        note_script(files, spec.version, spec.script)
+        note_script(files, spec.version, spec.script, spec.artifacts)
         resumed = {one.plan.query: queries.is_resumed(spark, one.checkpoint) for one in self._running}
         try:
             queries.start(self._running, spec.trigger)
@@ -243,8 +243,15 @@ class JobOfStream:
         self, spark: SparkSession, spec: StreamRunSpec, found: AnalysedScript, files: StoredFiles
     ) -> tuple[QueryTrial, ...]:
         def analysed(script: str) -> AnalysedScript:
-            functions, kafka = ScriptFunctions(self._environment), KafkaReading(UnaskedClusters(), looks_up=False)
-            return analyse(script, spark, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
+            former = replace(spec, script=script, artifacts=noted_artifacts(files))
+            environment = RunEnvironment.of(former, self._options.spec.with_suffix("") / "former")
+            try:
+                kafka, functions = KafkaReading(UnaskedClusters(), looks_up=False), ScriptFunctions(environment)
+                # In a session of its own: what the script declares is no other script's.
+                own = spark.newSession()
+                return analyse(script, own, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
+            finally:
+                environment.remove()
 
         trials = tried(found, spec.script, noted_script(files), files, analysed)
         if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):
@@ -253,7 +260,8 @@ class JobOfStream:
 
     def _analysed_at(self, spark: SparkSession, spec: StreamRunSpec, begun: Beginning) -> AnalysedScript:
         start, is_partial = beginning.positions(begun, start_of)
-        return self._analysed(spark, spec, KafkaReading(_clusters(spec), start=start, is_partial=is_partial))
+        kafka = KafkaReading(_clusters(spec), start=start, is_partial=is_partial)
+        return self._analysed(spark.newSession(), spec, kafka)  # that of the first look has its functions already
 
     def _stop(self, reason: str) -> None:
         self._events.tell(StreamEventKind.STOPPING, reason=reason)

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import json
 import urllib.parse
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.storage.files import StoredFiles
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.state.results import NoPositionError, OpenBatchError
 
 NOTED = "script.json"
 _BEGINS = "begins.json"
 _MOST = 64 << 20
+_PINS = TypeAdapter(tuple[ArtifactPin, ...])
 
 
 def directory_of(query: str, number: int = 0) -> str:
@@ -116,9 +121,10 @@ def _kafka(line: str, query: str, number: int) -> dict[str, dict[str, int]]:
         raise NoPositionError(query, number) from None
 
 
-def note_script(files: StoredFiles, version: int, script: str) -> None:
-    """Keep which script runs with these checkpoints."""
-    files.put(NOTED, json.dumps({"version": version, "script": script}).encode(), via=f".{NOTED}")
+def note_script(files: StoredFiles, version: int, script: str, artifacts: Sequence[ArtifactPin] = ()) -> None:
+    """Keep which script runs with these checkpoints, and what its functions come from."""
+    told = {"version": version, "script": script, "artifacts": [asdict(one) for one in artifacts]}
+    files.put(NOTED, json.dumps(told).encode(), via=f".{NOTED}")
 
 
 def noted_script(files: StoredFiles) -> str | None:
@@ -126,3 +132,10 @@ def noted_script(files: StoredFiles) -> str | None:
     if files.stat(NOTED) is None:
         return None
     return str(json.loads(files.read(NOTED, _MOST))["script"])
+
+
+def noted_artifacts(files: StoredFiles) -> tuple[ArtifactPin, ...]:
+    """What the functions of the noted script came from; none where nobody noted any."""
+    if files.stat(NOTED) is None:
+        return ()
+    return _PINS.validate_python(json.loads(files.read(NOTED, _MOST)).get("artifacts", []))
