@@ -320,3 +320,9 @@ def test_kafka_tables_of_the_catalog_are_read_and_written(
     made.run("INSERT INTO shop.out SELECT page, n FROM shop.pages WHERE n > 2")
     made.run("CREATE TABLE seen USING console; INSERT INTO seen SELECT n, page FROM shop.out")
     assert sorted(tuple(row) for _, rows in made.shown for row in rows) == [(n, f"/{n}") for n in (3, 4, 5)]
+
+
+def test_the_tables_of_a_script_are_its_own_and_those_that_it_uses(lab: StreamLab) -> None:
+    """Of the catalog those that views read, too."""
+    found = lab.analysed("CREATE TABLE mine USING console; INSERT INTO shop.sink SELECT value FROM shop.even")
+    assert set(found.tables) == {"mine", "shop.sink", "shop.clicks"}

@@ -57,7 +57,7 @@ class InsertPlan:
 class AnalysedScript:
     """All that a script says; ``selects`` are the rows of each SELECT by its statement, those of inserts, too.
 
-    ``tables`` are the script's own, and those of the catalog that it writes; ``registered`` is what else it uses.
+    ``tables`` are the script's own, and those of the catalog that it uses; ``registered`` is how its plans name them.
     """
 
     statements: tuple[ParsedStatement, ...]
@@ -102,9 +102,10 @@ def analyse(
         plans = [(one.plan, one.target.name) for one in found.inserts]
         plans += [(_analysed(rows), "") for rows in (*found.selects.values(), *found.view_rows)]
         check_plans(plans, registered, {name: found.tables[name] for name in found.own}, found.granted.spec.access)
-    return AnalysedScript(
-        parsed, {table.name: table for table in found.tables.values()}, tuple(found.inserts), found.selects, registered
-    )
+    tables = {table.name: table for table in found.tables.values()}
+    used = () if found.granted is None else found.granted.used
+    tables |= {one.name: one for one in used if one.name not in tables}
+    return AnalysedScript(parsed, tables, tuple(found.inserts), found.selects, registered)
 
 
 def connector_of(provider: str, kinds: Mapping[str, SinkKind]) -> Connector | None:
@@ -227,7 +228,7 @@ class _Analysis:
         """The table that an INSERT writes: the script's own, or one of the catalog."""
         target = self.tables.get(parsed.name.lower())
         if target is None and self.granted is not None:
-            target = self.granted.table(tuple(parsed.name.split(".")))
+            target = self.granted.target(tuple(parsed.name.split(".")))
         return target
 
     def _execute(self, parsed: ParsedStatement) -> None:

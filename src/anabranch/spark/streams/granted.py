@@ -65,6 +65,7 @@ class GrantedCatalog:
         self._frames: dict[str, DataFrame] = {}
         self._shown: set[tuple[int, str]] = set()
         self._used: set[str] = set()
+        self._written: set[str] = set()
         self._open: list[str] = []
         self._without: dict[str, BrokenEntryError] = {}
         """Functions that could not be made."""
@@ -73,6 +74,11 @@ class GrantedCatalog:
     def names(self) -> tuple[str, ...]:
         """What there is for the account, as scripts write it."""
         return (*(one.name for one in self.spec.tables), *(one.name for one in self.spec.views))
+
+    @property
+    def used(self) -> tuple[TableDeclaration, ...]:
+        """The tables that the script reads or writes, by name."""
+        return tuple(self._tables[name] for name in sorted(self._used | self._written) if name in self._tables)
 
     def short(self, parts: Parts) -> str:
         """The object of a name as the catalog calls it; empty where it is none that the account may use."""
@@ -86,6 +92,13 @@ class GrantedCatalog:
     def table(self, parts: Parts) -> TableDeclaration | None:
         """A table by its name in a script."""
         return self._tables.get(short_of(parts))
+
+    def target(self, parts: Parts) -> TableDeclaration | None:
+        """A table that is written, by its name in a script."""
+        found = self.table(parts)
+        if found is not None:
+            self._written.add(found.name.lower())
+        return found
 
     def query(self, plan: Any, own: Collection[str]) -> Any:
         """A parsed plan of the script that reads what the catalog has; ``own`` are the names that the script gives.
