@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import InvalidFieldError
-from anabranch.streams.alerts.conditions import Condition, WatchedStream, conditions, trigger_ms
+from anabranch.streams.alerts.conditions import AlertCondition, WatchedStream, conditions, trigger_ms
 from anabranch.streams.alerts.rules import DEFAULTS, AlertKind, AlertRule, AlertRules, with_settings
 from anabranch.streams.alerts.standing import Alert, AlertState
 from anabranch.streams.restarting import WINDOW_MS
@@ -102,7 +102,7 @@ def test_an_alert_fires_after_its_time_and_each_change_is_told_once(
         if is_true is not None:
             true_since = (now if true_since is None else true_since) if is_true else None
             fires = (fires and is_true) or (is_true and now - (true_since or 0) >= for_s * 1000)
-        alert = alert.seen(Condition(AlertKind.LAG, "q", is_true, "words"), rule, now)
+        alert = alert.seen(AlertCondition(AlertKind.LAG, "q", is_true, "words"), rule, now)
         assert (alert.state is AlertState.FIRING) == fires
         for name, state in alert.due(["ops"]):
             assert name == "ops" and state is not told[-1]

@@ -30,7 +30,7 @@ class WatchedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class AlertCondition:
     """One rule as it stands for a query, or for the stream where ``query`` is empty; None is not known."""
 
     kind: AlertKind
@@ -39,22 +39,22 @@ class Condition:
     words: str = ""
 
 
-def conditions(rules: AlertRules, seen: WatchedStream, now_ms: int) -> tuple[Condition, ...]:
+def conditions(rules: AlertRules, seen: WatchedStream, now_ms: int) -> tuple[AlertCondition, ...]:
     """A condition for each rule that is on, of each query that is known."""
     on = {kind: rule for kind, rule in rules.rules.items() if rule.is_on}
-    found: list[Condition] = []
+    found: list[AlertCondition] = []
     if AlertKind.ALIVE in on:
         found.append(_alive(seen))
     if (rule := on.get(AlertKind.RESTARTS)) is not None:
         count = sum(at > now_ms - WINDOW_MS for at in seen.failures)
         words = f"its job has failed {count} times within an hour, and {rule.limit:g} are allowed"
-        found.append(Condition(AlertKind.RESTARTS, "", count > rule.limit, words))
+        found.append(AlertCondition(AlertKind.RESTARTS, "", count > rule.limit, words))
     running = seen.state is StreamState.RUNNING
     for query, told in sorted(seen.queries.items()):
         if (rule := on.get(AlertKind.LAG)) is not None:
             lag = told.get("lag") if running and seen.is_seen else None
             words = "" if lag is None else f"query {query} is {lag:,} records behind; the limit is {rule.limit:,.0f}"
-            found.append(Condition(AlertKind.LAG, query, None if lag is None else lag > rule.limit, words))
+            found.append(AlertCondition(AlertKind.LAG, query, None if lag is None else lag > rule.limit, words))
         if (rule := on.get(AlertKind.SLOW)) is not None:
             took = told.get("batch_ms") if running and seen.is_seen else None
             found.append(_slow(query, took, rule.limit, trigger_ms(seen.trigger)))
@@ -68,17 +68,17 @@ def trigger_ms(trigger: str) -> int | None:
     return int(number) * size if size is not None and number.isascii() and number.isdigit() else None
 
 
-def _alive(seen: WatchedStream) -> Condition:
+def _alive(seen: WatchedStream) -> AlertCondition:
     if seen.wanted is StreamWanted.STOPPED and seen.state is not StreamState.FAILED:
-        return Condition(AlertKind.ALIVE, "", False)
+        return AlertCondition(AlertKind.ALIVE, "", False)
     is_away = seen.state is not StreamState.RUNNING
     words = f"it is to run, and is {seen.state.value}" + (f": {seen.why}" if seen.why else "") if is_away else ""
-    return Condition(AlertKind.ALIVE, "", is_away, words)
+    return AlertCondition(AlertKind.ALIVE, "", is_away, words)
 
 
-def _slow(query: str, took_ms: int | None, limit: float, every_ms: int | None) -> Condition:
+def _slow(query: str, took_ms: int | None, limit: float, every_ms: int | None) -> AlertCondition:
     if took_ms is None or not every_ms:
-        return Condition(AlertKind.SLOW, query, None)
+        return AlertCondition(AlertKind.SLOW, query, None)
     times = took_ms / every_ms
     words = f"a micro-batch of query {query} takes {took_ms:,} ms, {times:.1f} times its trigger"
-    return Condition(AlertKind.SLOW, query, times > limit, f"{words}; the limit is {limit:g} times")
+    return AlertCondition(AlertKind.SLOW, query, times > limit, f"{words}; the limit is {limit:g} times")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from anabranch.streams.alerts.conditions import Condition
+from anabranch.streams.alerts.conditions import AlertCondition
 from anabranch.streams.alerts.rules import AlertKind, AlertRule
 
 
@@ -38,7 +38,7 @@ class Alert:
     words: str = ""
     told: Mapping[str, AlertState] = field(default_factory=dict, hash=False)
 
-    def seen(self, condition: Condition, rule: AlertRule, now_ms: int) -> Alert:
+    def seen(self, condition: AlertCondition, rule: AlertRule, now_ms: int) -> Alert:
         """How it stands after a look (A1, A2)."""
         if condition.is_true is None:
             return self
