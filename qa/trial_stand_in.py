@@ -23,11 +23,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from anabranch.config.jobspec import write_spec
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs.runlogs import open_log
+from anabranch.operations.jobs.sparkready import SparkMissingError
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.spark.jobs.tied import end_with_command, terminate
 from anabranch.streams.errors import excerpt
@@ -52,6 +53,11 @@ def start_stand_in(
     with open_log(log) as out:
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=out, text=True, start_new_session=True)
     return StartedJob(spec.run, log, process)
+
+
+def start_nothing(*_: object) -> NoReturn:
+    """Start no trial, as where Spark is not installed."""
+    raise SparkMissingError("pyspark")
 
 
 def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:

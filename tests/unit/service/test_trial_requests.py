@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
-from anabranch.operations.jobs.sparkready import SparkMissingError
 from qa.service import Served, serving, until
+from qa.trial_stand_in import start_nothing
 
 pytestmark = pytest.mark.unit
 
@@ -19,16 +19,11 @@ SCRIPT = "CREATE TABLE t USING rate;\nSELECT value FROM STREAM t"
 PREVIEW = {"kind": "preview", "script": SCRIPT}
 
 
-def no_spark(*_: object) -> NoReturn:
-    """Starts no trial."""
-    raise SparkMissingError("pyspark")
-
-
 @pytest.fixture(scope="module")
 def trying(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A service on whose machine there is no Spark."""
     directory: Path = tmp_path_factory.mktemp("trying")
-    with serving(str(shutil.copy(migrated, directory)), {}, directory, tries=no_spark) as made:
+    with serving(str(shutil.copy(migrated, directory)), {}, directory, tries=start_nothing) as made:
         until(lambda: made.instance.acting.acts)
         yield made
 
@@ -99,7 +94,7 @@ def test_a_script_is_not_saved_where_it_cannot_be_looked_at(trying: Served) -> N
 
 def test_a_service_may_run_no_previews(migrated: Path, tmp_path: Path) -> None:
     """Validations go on: nothing is saved without one."""
-    with serving(str(shutil.copy(migrated, tmp_path)), {}, tmp_path, tries=no_spark, previews=0) as made:
+    with serving(str(shutil.copy(migrated, tmp_path)), {}, tmp_path, tries=start_nothing, previews=0) as made:
         until(lambda: made.instance.acting.acts)
         assert refused(made, PREVIEW)["title"] == "previews off"
         assert made.ask("POST", TRIALS, PREVIEW | {"kind": "validation"}, role="admin").status == 202
