@@ -68,7 +68,7 @@ async def take_over(cluster: Cluster, transactional_id: str, timeout_ms: int) ->
     request = InitProducerIdRequest(
         transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
     )
-    answer = await _patiently(
+    answer = await patiently(
         lambda: ask_coordinator(cluster, transactional_id, request, 4, lambda told: int(told.error_code))
     )
     cluster.check(answer.error_code, "InitProducerId", f"transactional id {transactional_id}")
@@ -103,7 +103,7 @@ async def add_partitions(
 
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        answer = await _patiently(lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, worst))
+        answer = await patiently(lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, worst))
         code = worst(answer)
         if code != _UNKNOWN_TOPIC or time.monotonic() > deadline:
             break
@@ -125,7 +125,7 @@ async def commit_note(
         producer_epoch=producer.epoch,
         group_id=group,
     )
-    added = await _patiently(
+    added = await patiently(
         lambda: ask_coordinator(cluster, producer.transactional_id, add, 3, lambda told: int(told.error_code))
     )
     _check(cluster, producer, added.error_code, "AddOffsetsToTxn", f"group {group}")
@@ -147,7 +147,7 @@ async def commit_note(
     def code_of(told: Any) -> int:
         return int(told.topics[0].partitions[0].error_code)
 
-    answer = await _patiently(lambda: ask_group(cluster, group, request, code_of, 3))
+    answer = await patiently(lambda: ask_group(cluster, group, request, code_of, 3))
     if code_of(answer) in FENCED:
         raise FencedError(cluster.name, producer.transactional_id)
     check_group(cluster, code_of(answer), "Read", group)
@@ -165,7 +165,7 @@ async def end(cluster: Cluster, producer: TransactionalProducer, *, commit: bool
         producer_epoch=producer.epoch,
         committed=commit,
     )
-    answer = await _patiently(
+    answer = await patiently(
         lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, lambda told: int(told.error_code))
     )
     _check(cluster, producer, answer.error_code, "EndTxn", f"transactional id {producer.transactional_id}")
@@ -177,10 +177,10 @@ async def notes(cluster: Cluster, group: str, topic: str | None = None) -> dict[
     A broker may have ended a transaction and not yet taken its commits up.  It waits for that where partitions are
     named: so the first of ``topic`` is, by default that of each topic that there is, for a note may lie at any.
     """
-    metadata = await _patiently(lambda: cluster.metadata(None if topic is None else [topic]))
+    metadata = await patiently(lambda: cluster.metadata(None if topic is None else [topic]))
     places = [TopicPartition(name, 0) for name, one in metadata.topics.items() if one.error == 0 and not one.internal]
-    named = await _patiently(lambda: committed(cluster, [group], partitions=places)) if places else {group: {}}
-    found = await _patiently(lambda: committed(cluster, [group]))
+    named = await patiently(lambda: committed(cluster, [group], partitions=places)) if places else {group: {}}
+    found = await patiently(lambda: committed(cluster, [group]))
     return {place: commit.metadata for place, commit in (found[group] | named[group]).items()}
 
 
@@ -190,7 +190,8 @@ def _check(cluster: Cluster, producer: TransactionalProducer, code: int, request
     cluster.check(code, request, resource)
 
 
-async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask again while brokers are away; raises what the last attempt raised."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

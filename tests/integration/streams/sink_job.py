@@ -127,6 +127,8 @@ def _prepare(spec: JobSpec) -> None:
     match spec.point:
         case "begun":
             sink.claim = around(sink.claim, after=False)
+        case "layout":
+            sink.layout = around(sink.layout, after=False)
         case "turn":
             sink.turns = around(sink.turns, after=True)
         case "written":

@@ -116,7 +116,8 @@ def test_a_task_that_is_killed_while_it_computes_is_tried_again_by_spark_in_the_
 
 
 @pytest.mark.parametrize(
-    ("point", "count"), [("begun", 1), ("turn", 1), ("turn", 5), ("commit", 2), ("noted", 2), ("ended", 2)]
+    ("point", "count"),
+    [("layout", 2), ("begun", 1), ("turn", 1), ("turn", 5), ("commit", 2), ("noted", 2), ("ended", 2)],
 )
 def test_a_broker_that_is_killed_and_comes_back_is_waited_for(
     cluster: SandboxCluster, topic: str, tmp_path: Path, point: str, count: int

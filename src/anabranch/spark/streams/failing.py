@@ -13,6 +13,8 @@ from anabranch.spark.streams.analysis import InsertPlan
 from anabranch.spark.streams.refusals import sentence
 
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]\s*")
+_STACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"(?m)^(?:\w+\.)*(\w*(?:Error|Exception): \S.*)$")
 _OUTER = ("STREAM_FAILED", "FAILED_EXECUTE_UDF", "FOREACH_BATCH_USER_FUNCTION_ERROR", "TASK_WRITE_FAILED")
 _NOT_DECODED = "cannot be decoded"
 _HINTS = (
@@ -82,6 +84,8 @@ def _named(cause: Any) -> tuple[str, str] | None:
 
 
 def _plain(text: str) -> str:
+    if _STACK in text and (raised := _RAISED.findall(text)):  # a stack of Python says what was raised last
+        text = raised[-1]
     words = re.split(r"\s*SQLSTATE: \w{5}|\n\s*at |\n\nDriver stacktrace|\nDriver stacktrace", text)[0]
     return " ".join(words.split())[:_MOST_WORDS].removesuffix(".")
 

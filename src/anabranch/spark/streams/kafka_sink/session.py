@@ -24,6 +24,7 @@ from anabranch.kafka.transactional import (
     commit_note,
     end,
     notes,
+    patiently,
     take_over,
 )
 from anabranch.model.topics import TopicPartition
@@ -114,14 +115,18 @@ class SinkSession:
         layout = self._layout
         missing = [topic for topic in topics if topic not in layout]
         if missing:
-            metadata = await self._cluster.metadata(missing)
-            for name in missing:
-                self._cluster.check(metadata.topics[name].error, "Write", f"topic {name}")
-                layout.setdefault(name, len(metadata.topics[name].partitions))
+            for name, count in (await patiently(lambda: self._partitions(missing))).items():
+                layout.setdefault(name, count)
         for name in topics:
             if not layout[name]:
                 raise SinkRowError(f"topic {name} has no partition")
         return {name: layout[name] for name in topics}
+
+    async def _partitions(self, topics: Collection[str]) -> dict[str, int]:
+        metadata = await self._cluster.metadata(topics)
+        for name in topics:
+            self._cluster.check(metadata.topics[name].error, "Write", f"topic {name}")
+        return {name: len(metadata.topics[name].partitions) for name in topics}
 
     async def claim(self, transaction: BatchTransaction, attempt: TaskAttempt) -> TaskReport | None:
         """Wait until the attempt may write; its task's report where another attempt has written it meanwhile."""
