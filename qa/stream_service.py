@@ -28,6 +28,8 @@ from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.alerting import Alerting
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.streaming import Streaming
+from anabranch.service.trial_process import start_trial
+from qa import trial_stand_in
 from qa.service import serving
 
 STAND_IN = "qa.stream_stand_in"
@@ -60,11 +62,12 @@ def main(store: str, directory: str, contexts: str = "", master: str = "local[2]
     place.mkdir(parents=True, exist_ok=True)
     known = json.loads(Path(contexts).read_text(encoding="utf-8")) if contexts else {}
     jobs = JobSettings(master, master, place / "jobs")
+    tries = start_trial if contexts else trial_stand_in.start_stand_in
     stand_ins = patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in))
     with (
         nullcontext() if contexts else stand_ins,
         patch.object(instance, "Alerting", partial(Alerting, every_s=0.2)),
-        serving(store, known, place, name=place.name, jobs=jobs, receivers=_receivers()) as served,
+        serving(store, known, place, name=place.name, jobs=jobs, tries=tries, receivers=_receivers()) as served,
     ):
         print(json.dumps({"port": served.port, "token": served.tokens["admin"]}), flush=True)
         sys.stdin.read()
