@@ -149,8 +149,8 @@ class GrantedCatalog:
         if plan.getClass().getSimpleName() != _SQL_FUNCTION:
             raise BrokenEntryError(name, "it names a class, and only functions of SQL are run for an account")
         try:
-            place = f"file:{tempfile.mkdtemp(prefix='anabranch-catalog-')}"
-            self._script.sql(f"CREATE DATABASE IF NOT EXISTS {database} LOCATION '{place}'")
+            with tempfile.TemporaryDirectory(prefix="anabranch-catalog-") as place:  # Spark wants one, and uses it not
+                self._script.sql(f"CREATE DATABASE IF NOT EXISTS {database} LOCATION 'file:{place}'")
             self._script.sql(f"DROP FUNCTION IF EXISTS {database}.`{made.name.name}`")
             self._script.sql(made.statement)
         except Exception as error:
