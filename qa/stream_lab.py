@@ -132,10 +132,15 @@ def stand_ins(root: Path, *arguments: str) -> Iterator[StandIns]:
         for service in made.services:
             if service.process.poll() is None:
                 service.kill()
-        for spec in root.rglob("run-*.json"):
-            _kill(spec)
+        end_stand_ins(root)
         if arguments:
             _kill_marked(f"TMPDIR={root}")
+
+
+def end_stand_ins(root: Path) -> None:
+    """End every stand-in that was started below a directory, by force."""
+    for spec in root.rglob("run-*.json"):
+        _kill(spec)
 
 
 def _kill(spec: Path) -> None:

@@ -25,6 +25,8 @@ import { PlanPage } from "./pages/PlanPage";
 import { Routes } from "./pages/routes/Routes";
 import { SwitchPage } from "./pages/routes/SwitchPage";
 import { VersionPage } from "./pages/routes/VersionPage";
+import { StreamPage } from "./pages/streams/StreamPage";
+import { Streams } from "./pages/streams/Streams";
 import { SignIn } from "./pages/SignIn";
 import { Boundary } from "./parts/Boundary";
 import { DialogHost } from "./parts/DialogHost";
@@ -90,6 +92,8 @@ function Pages() {
       <Route path="/migrations/-/start" component={StartPage} />
       <Route path="/migrations/:name">{({ name }) => <MigrationPage key={name} name={name} />}</Route>
       <Route path="/migrations/:name/change">{({ name }) => <ChangePage key={name} name={name} />}</Route>
+      <Route path="/streams" component={Streams} />
+      <Route path="/streams/:name/:tab?">{({ name, tab }) => <StreamPage key={name} name={name} tab={tab ?? ""} />}</Route>
       <Route path="/routes/versions/:version">{({ version }) => <VersionPage key={version} version={version} />}</Route>
       <Route path="/routes/switches/:id">{({ id }) => <SwitchPage key={id} id={id} />}</Route>
       <Route path="/routes/:tab?">{({ tab }) => <Routes key={tab} tab={tab ?? ""} />}</Route>

@@ -13,6 +13,8 @@ const PAGES = [
   ["/", "Links"],
   ["/clusters", "Clusters"],
   ["/migrations", "Migrations"],
+  ["/streams", "Streams"],
+  ["/catalog", "Catalog"],
   ["/routes", "Routes"],
   ["/applications", "Applications"],
   ["/checkpoints", "Checkpoints"],

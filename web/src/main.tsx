@@ -8,6 +8,7 @@ import "./style/base.css";
 import "./style/layout.css";
 import "./style/parts.css";
 import "./style/lanes.css";
+import "./style/sql.css";
 
 const onError = (error: unknown): void => {
   if (error instanceof ProblemError && error.problem.status === 401) setSignedOut(true);

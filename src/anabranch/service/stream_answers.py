@@ -35,6 +35,7 @@ class StreamQueryAnswer:
 class StreamSummary:
     """A stream in a list; ``why`` is why it is in its state, ``since_ms`` since when.
 
+    ``starts`` counts its starts; ``former`` is the version that was published before, 0 where none was.
     ``queries`` are of its open run; they are none where that is on another machine, or has told nothing yet.
     """
 
@@ -46,6 +47,8 @@ class StreamSummary:
     why: str
     since_ms: int
     published: int
+    former: int
+    starts: int
     running_version: int | None
     queries: tuple[StreamQueryAnswer, ...]
 
@@ -122,6 +125,8 @@ def summary_of(stream: StoredStream, run: StoredStreamRun | None, live: LiveRun 
         stream.why,
         stream.since,
         stream.published,
+        stream.former,
+        stream.fence,
         None if run is None else run.version,
         () if live is None else tuple(_query(name, told) for name, told in live.queries.items()),
     )

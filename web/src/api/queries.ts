@@ -330,3 +330,48 @@ export const clientQuery = (id: string) =>
     queryFn: ({ signal }) => told(client.GET("/api/v1/clients/{client_id}", { params: { path: { client_id: id } }, signal })),
     refetchInterval: 5_000,
   });
+
+/** Streams, by name.  The service tells of each change, and of progress on its own machine. */
+export const streamsQuery = queryOptions({
+  queryKey: ["streams", "all"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/streams", { signal })).then(as<Schemas["StreamSummary"][]>()),
+  refetchInterval: 5_000,
+});
+
+export const streamQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["streams", "one", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/streams/{name}", { params: { path: { name } }, signal })).then(as<Schemas["StreamAnswer"]>()),
+    refetchInterval: 5_000,
+  });
+
+/** A version never changes; a stream that is made again under the same name has others, whose key has another time. */
+export const streamVersionQuery = (name: string, { number, at_ms: at }: { number: number; at_ms: number }) =>
+  queryOptions({
+    queryKey: ["stream-versions", name, number, at],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/streams/{name}/versions/{number}", { params: { path: { name, number } }, signal })).then(
+        as<Schemas["StreamVersionAnswer"]>(),
+      ),
+    staleTime: Infinity,
+  });
+
+export interface LogAsked {
+  search: string;
+  limit: number;
+}
+
+export const streamLogQuery = (name: string, run: string, { search, limit }: LogAsked, isOpen: boolean) =>
+  queryOptions({
+    queryKey: ["stream-logs", name, run, search, limit],
+    queryFn: ({ signal }) =>
+      told(
+        client.GET("/api/v1/streams/{name}/runs/{run_id}/log", {
+          params: { path: { name, run_id: run }, query: { limit, ...(search ? { search } : {}) } },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: isOpen ? 3_000 : false,
+  });

@@ -6207,12 +6207,14 @@ export interface components {
         StreamState: "draft" | "starting" | "running" | "degraded" | "stopping" | "stopped" | "failed";
         StreamSummary: {
             description: string;
+            former: number;
             name: string;
             owner: string;
             published: number;
             queries: components["schemas"]["StreamQueryAnswer"][];
             running_version: number | null;
             since_ms: number;
+            starts: number;
             state: components["schemas"]["StreamState"];
             wanted: components["schemas"]["StreamWanted"];
             why: string;

@@ -75,7 +75,9 @@ export function Chart({ title, hint, times, series, summary }: Props) {
             ticks: grid,
             font: "12px system-ui",
             size: 34,
-            values: (_, splits) => splits.map((at) => clock(at, 16)),
+            space: 70,
+            // Seconds where the lines of the grid are less than a minute apart.
+            values: (_, splits, __, ___, step) => splits.map((at) => clock(at, step < 60 ? 19 : 16)),
           },
           {
             stroke: colour("--dim"),

@@ -14,6 +14,8 @@ class Stream {
   private again: ReturnType<typeof setTimeout> | undefined;
   private gathering: ReturnType<typeof setTimeout> | undefined;
   private stepping: ReturnType<typeof setTimeout> | undefined;
+  private changing: ReturnType<typeof setTimeout> | undefined;
+  private progressing: ReturnType<typeof setTimeout> | undefined;
   private readonly read = new Set<string>();
   private asking: ReturnType<typeof setInterval> | undefined;
 
@@ -42,6 +44,8 @@ class Stream {
     });
     source.addEventListener("switch", () => void this.queries.invalidateQueries({ queryKey: ["switches"] }));
     source.addEventListener("migration", () => this.stepped());
+    source.addEventListener("stream", () => this.changed());
+    source.addEventListener("stream-progress", () => this.progressed());
     source.addEventListener("audit", () => void this.queries.invalidateQueries({ queryKey: ["audit"] }));
     source.addEventListener("lost", () => {
       void this.queries.invalidateQueries();
@@ -57,6 +61,10 @@ class Stream {
     this.gathering = undefined;
     clearTimeout(this.stepping);
     this.stepping = undefined;
+    clearTimeout(this.changing);
+    this.changing = undefined;
+    clearTimeout(this.progressing);
+    this.progressing = undefined;
     this.stopAsking();
     this.source?.close();
     this.source = undefined;
@@ -67,6 +75,7 @@ class Stream {
     void this.queries.invalidateQueries({ queryKey: ["me"] });
     void this.queries.invalidateQueries({ queryKey: ["live"] });
     void this.queries.invalidateQueries({ queryKey: ["migrations"] });
+    void this.queries.invalidateQueries({ queryKey: ["streams"] });
     if (this.source?.readyState !== EventSource.OPEN) this.open();
   }
 
@@ -89,6 +98,23 @@ class Stream {
       this.stepping = undefined;
       void this.queries.invalidateQueries({ queryKey: ["migrations"] });
     }, STEPS_MS);
+  }
+
+  /** A stream's state, versions or runs are others. */
+  private changed(): void {
+    this.changing ??= setTimeout(() => {
+      this.changing = undefined;
+      void this.queries.invalidateQueries({ queryKey: ["streams"] });
+    }, STEPS_MS);
+  }
+
+  /** Streams do a micro-batch each second: their figures are asked for together. */
+  private progressed(): void {
+    this.progressing ??= setTimeout(() => {
+      this.progressing = undefined;
+      if (document.visibilityState === "hidden") return;
+      void this.queries.invalidateQueries({ queryKey: ["streams"] });
+    }, GATHER_MS);
   }
 
   private gather(cluster: string): void {

@@ -77,3 +77,22 @@ export const SeverityBadge = ({ severity }: { severity: string }) => {
     </Badge>
   );
 };
+
+const STREAM: Record<Schemas["StreamState"], Look> = {
+  draft: ["idle", "ring"],
+  starting: ["busy", "play"],
+  running: ["ok", "dot"],
+  degraded: ["warn", "triangle"],
+  stopping: ["idle", "half"],
+  stopped: ["idle", "square"],
+  failed: ["bad", "cross"],
+};
+
+export const StreamBadge = ({ state }: { state: Schemas["StreamState"] }) => {
+  const [tone, shape] = STREAM[state];
+  return (
+    <Badge tone={tone} shape={shape}>
+      {state}
+    </Badge>
+  );
+};

@@ -37,7 +37,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
     mutationFn: (shown: Schemas["PlanAnswer"]) => applyPlan(shown.id, shown.hash),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["operations"] });
-      void queries.invalidateQueries({ queryKey: ["migrations"] });
+      for (const changed of ["migrations", "streams", "catalog"]) void queries.invalidateQueries({ queryKey: [changed] });
     },
   });
   const again = () => {
@@ -53,7 +53,7 @@ export function ActionDialog({ verb, title, body, fields, close }: Props) {
   });
 
   const leave = () => {
-    for (const changed of ["live", "positions", "routes", "clients", "migrations"]) {
+    for (const changed of ["live", "positions", "routes", "clients", "migrations", "streams", "catalog"]) {
       void queries.invalidateQueries({ queryKey: [changed] });
     }
     close();

@@ -12,6 +12,7 @@ import { Fetched } from "../parts/Fetched";
 import { ProblemOf } from "../parts/ProblemNotice";
 import { Shape } from "../parts/Shape";
 import { migrationPath } from "../migrations/waves";
+import { streamPath } from "../streams/stream";
 import { switchPath } from "../routes/switches";
 import { GroupsBody } from "./GroupsBody";
 import { reportWords } from "./report";
@@ -50,6 +51,7 @@ export function WorkView({ work, again }: { work: Schemas["Work"]; again?: React
       </div>
       {work.verb.startsWith("routes.") ? <Switched report={work.report as Partial<Schemas["RoutesPublished"]>} /> : null}
       {work.verb.startsWith("migrations.") ? <Moves work={work} /> : null}
+      {work.verb.startsWith("streams.") && work.verb !== "streams.delete" ? <OfStream name={String(work.request["stream"])} /> : null}
       {work.verb === "offsets.rebuild" ? <Adopt work={work} /> : null}
       {work.verb === "groups.sync" ? (
         <GroupsBody groups={(work.report as Schemas["GroupsMoved"]).groups} />
@@ -95,6 +97,17 @@ function Moves({ work: { request } }: { work: Schemas["Work"] }) {
   return (
     <p>
       <Link href={migrationPath(name)}>Look at migration {name}</Link>: each wave, and each step as it goes.
+    </p>
+  );
+}
+
+/** Where a stream is seen, unless that is where somebody is. */
+function OfStream({ name }: { name: string }) {
+  const [path] = useLocation();
+  if (path === streamPath(name)) return null;
+  return (
+    <p>
+      <Link href={streamPath(name)}>Look at stream {name}</Link>: its state, its versions, and how its queries go.
     </p>
   );
 }

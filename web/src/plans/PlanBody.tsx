@@ -6,10 +6,12 @@ import { Facts } from "../parts/Facts";
 import { Reasons } from "../parts/Reasons";
 import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
+import { DefineBody, DropBody, EntryBody, GrantBody, ImportBody, MembersBody } from "./CatalogBodies";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { RoutesBody } from "./RoutesBody";
+import { DeleteStreamBody, PublishStreamBody, RunStreamBody, SaveStreamBody } from "./StreamBodies";
 
 /** What a plan would change, as each verb shows it best. */
 export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
@@ -67,6 +69,31 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <HoldBody plan={document as Schemas["HoldPlan"]} />;
     case "migrations.set":
       return <SetBody plan={document as Schemas["SetPlan"]} />;
+    case "streams.create":
+    case "streams.edit":
+      return <SaveStreamBody plan={document as Schemas["SaveStreamPlan"]} request={plan.request} />;
+    case "streams.publish":
+    case "streams.rollback":
+      return <PublishStreamBody plan={document as Schemas["PublishStreamPlan"]} />;
+    case "streams.start":
+    case "streams.stop":
+    case "streams.restart":
+      return <RunStreamBody plan={document as Schemas["RunStreamPlan"]} />;
+    case "streams.delete":
+      return <DeleteStreamBody plan={document as Schemas["DeleteStreamPlan"]} />;
+    case "catalog.create":
+      return <DefineBody plan={document as Schemas["DefinePlan"]} />;
+    case "catalog.drop":
+      return <DropBody plan={document as Schemas["DropPlan"]} />;
+    case "catalog.grant":
+    case "catalog.revoke":
+      return <GrantBody plan={document as Schemas["GrantPlan"]} />;
+    case "catalog.import":
+      return <ImportBody plan={document as Schemas["ImportPlan"]} />;
+    case "catalog.set":
+      return <EntryBody plan={document as Schemas["EntrySetPlan"]} />;
+    case "catalog.group":
+      return <MembersBody plan={document as Schemas["MembersPlan"]} />;
     default:
       return <Document value={withoutHash(plan.plan)} />;
   }

@@ -33,6 +33,18 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
     case "routes.apply":
     case "routes.rollback":
       return changesRoutes(found as unknown as Schemas["RoutesPlan"]) ? null : "this table is the one that applies";
+    case "streams.publish":
+    case "streams.rollback":
+      return found["before"] === found["after"] ? "that version is published already" : null;
+    case "streams.edit":
+      return list("diff").length ? null : "script and settings would stay as they are";
+    case "catalog.create":
+      return list("changes").every((one) => (one as Row)["change"] === "keep") ? "all that it defines is there already" : null;
+    case "catalog.grant":
+    case "catalog.revoke":
+      return found["changes"] ? null : "it is so already";
+    case "catalog.group":
+      return list("add").length + list("remove").length ? null : "the group would stay as it is";
     case "groups.baseline":
       return list("baselines").length ? null : "no group is selected";
     default:

@@ -76,9 +76,47 @@ export function reportWords(work: Schemas["Work"]): string {
     }
     case "checkpoints.undo":
       return "The checkpoint is as it was before the rewrite, byte for byte.";
+    case "streams.create":
+      return `Stream ${String(report["stream"])} is saved. Nothing runs before it is started.`;
+    case "streams.edit":
+      return `Version ${String(report["version"])} of stream ${String(report["stream"])} is saved. It runs once it is published and the stream is started again.`;
+    case "streams.publish":
+    case "streams.rollback":
+      return `Version ${String(report["version"])} of stream ${String(report["stream"])} is published: the next start runs it.`;
+    case "streams.start":
+      return `Stream ${String(report["stream"])} is being started with version ${String(report["version"])}.`;
+    case "streams.restart":
+      return `Stream ${String(report["stream"])} ends after its micro-batch, and is started again with version ${String(report["version"])}.`;
+    case "streams.stop":
+      return `Stream ${String(report["stream"])} ends after its micro-batch.`;
+    case "streams.delete":
+      return `Stream ${String(report["stream"])} is forgotten; its checkpoints stay.`;
+    case "catalog.create":
+    case "catalog.import":
+      return defined(report as unknown as Schemas["Defined"]);
+    case "catalog.drop": {
+      const topic = String(report["topic"] ?? "");
+      return `${String(report["name"])} is gone${topic ? `, and so is the topic ${topic}` : ""}.`;
+    }
+    case "catalog.grant":
+    case "catalog.revoke": {
+      const { grant, given } = report as unknown as Schemas["Granted"];
+      return `${grant.principal} ${given ? "has" : "has no more"} ${grant.privilege} on ${grant.securable}.`;
+    }
+    case "catalog.set":
+      return `${String(report["name"])} was changed.`;
+    case "catalog.group": {
+      const members = report["members"] as string[];
+      return `Group ${String(report["group"])} has ${members.length ? members.join(", ") : "nobody"}.`;
+    }
     default:
       return "";
   }
+}
+
+function defined({ changed, topics }: Schemas["Defined"]): string {
+  const made = topics.length ? ` ${counted(topics.length, "topic")} ${either(topics.length, "was", "were")} made: ${topics.join(", ")}.` : "";
+  return `${counted(changed.length, "entry", "entries")} of the catalog ${either(changed.length, "is", "are")} as defined: ${changed.join(", ")}.${made}`;
 }
 
 /** Reports of an older service have neither state nor verdict: its operations ended as the comparison began. */

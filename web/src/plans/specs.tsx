@@ -92,6 +92,21 @@ const moving: FieldSpec[] = [
 /** Why something is done, for those who look at it later. */
 const why = (hint: string): FieldSpec => ({ name: "reason", label: "Reason", kind: "text", required: true, hint });
 
+const granting: FieldSpec[] = [
+  {
+    name: "privilege",
+    label: "Privilege",
+    kind: "choice",
+    initial: "read",
+    choices: [
+      ["read", "read: SELECT"],
+      ["write", "write: INSERT INTO, without reading"],
+      ["manage", "manage: both, and change, drop and grant"],
+    ],
+  },
+  { name: "principal", label: "For whom", kind: "text", required: true, hint: "user:NAME or group:NAME." },
+];
+
 /** What each verb asks for beside the link that it is about. */
 export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "links.set": [
@@ -201,6 +216,25 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   ],
   "routes.apply": [reason, ...moving],
   "routes.rollback": [reason, ...moving],
+  "catalog.drop": [
+    {
+      name: "topic",
+      label: "Delete its Kafka topic, too",
+      kind: "check",
+      hint: "With all its records; one that was there before the table takes an admin.",
+    },
+  ],
+  "catalog.grant": granting,
+  "catalog.revoke": granting,
+  "catalog.set": [
+    { name: "owner", label: "Owner", kind: "text", hint: "An account or group, such as user:mei or group:shop; empty leaves it." },
+    { name: "description", label: "Description", kind: "text", hint: "Empty leaves it." },
+  ],
+  "catalog.group": [
+    { name: "group", label: "Group", kind: "text", required: true },
+    { name: "add", label: "Add these accounts", kind: "lines", hint: "One a line." },
+    { name: "remove", label: "Take these out", kind: "lines", hint: "One a line." },
+  ],
   "verify.start": [
     {
       name: "reader",
@@ -236,5 +270,8 @@ const DANGER = new Set([
   "migrations.cancel",
   "migrations.complete",
   "migrations.give-up",
+  "streams.delete",
+  "catalog.drop",
+  "catalog.revoke",
 ]);
 export const isDanger = (verb: string): boolean => DANGER.has(verb);

@@ -1,0 +1,109 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "../api/client";
+import { streamQuery, streamVersionQuery } from "../api/queries";
+import { counted } from "../format/numbers";
+import { Fetched } from "../parts/Fetched";
+import { Table } from "../parts/Table";
+import { StreamBadge } from "../parts/states";
+import { ScriptDiff, type Side } from "../streams/ScriptDiff";
+
+interface SaveProps {
+  plan: Schemas["SaveStreamPlan"];
+  request: Readonly<Record<string, unknown>>;
+}
+
+/** A version that would be saved: its statements, and what it has otherwise than the one before. */
+export const SaveStreamBody = ({ plan, request }: SaveProps) => (
+  <div className="stack">
+    <p className="strong">
+      {plan.base === 0
+        ? `Stream ${plan.stream} would be saved, and its version 1 published. Nothing runs before it is started.`
+        : `Version ${plan.version} of stream ${plan.stream} would be saved. What runs goes on as it is.`}
+    </p>
+    {plan.base === 0 ? null : (
+      <section className="stack">
+        <h3>What differs from version {plan.base}</h3>
+        {plan.diff.length ? <Differs plan={plan} request={request} /> : <p className="dim">Nothing.</p>}
+      </section>
+    )}
+    <details open={plan.base === 0}>
+      <summary>{counted(plan.statements.length, "statement")}</summary>
+      <Table
+        caption="Statements"
+        rows={plan.statements}
+        rowKey={(one) => String(one.number)}
+        columns={[
+          { key: "number", label: "statement", head: "No.", number: true, cell: (one) => one.number },
+          { key: "line", label: "line", head: "Line", number: true, cell: (one) => one.line },
+          { key: "text", label: "begins", head: "Begins", cell: (one) => <code className="anywhere">{one.text}</code> },
+        ]}
+      />
+    </details>
+  </div>
+);
+
+/** The version before is asked for: the plan has the lines that differ, and not where they are in the whole. */
+function Differs({ plan, request }: SaveProps) {
+  const [view, setView] = useState<string | null>(null);
+  const stream = useQuery(streamQuery(plan.stream));
+  const base = stream.data?.versions.find((one) => one.number === plan.base);
+  const query = useQuery({ ...streamVersionQuery(plan.stream, base ?? { number: plan.base, at_ms: 0 }), enabled: base !== undefined });
+  if (stream.data !== undefined && base === undefined) return <Lines diff={plan.diff} />;
+  return (
+    <Fetched query={query} what={`version ${plan.base}`}>
+      {(found) => {
+        const before: Side = { name: `version ${plan.base}`, script: found.script, settings: found.settings };
+        const given = (name: string, was: unknown) => request[name] ?? was;
+        const settings = Object.fromEntries(Object.entries(found.settings).map(([name, was]) => [name, given(name, was)]));
+        const after: Side = { name: `version ${plan.version}`, script: String(given("script", found.script)), settings };
+        return <ScriptDiff before={before} after={after} view={view ?? "unified"} change={setView} />;
+      }}
+    </Fetched>
+  );
+}
+
+const Lines = ({ diff }: { diff: readonly string[] }) => (
+  <pre className="log" tabIndex={0} aria-label="What differs">
+    {diff.join("\n")}
+  </pre>
+);
+
+export const PublishStreamBody = ({ plan }: { plan: Schemas["PublishStreamPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {plan.before === plan.after
+        ? `Version ${plan.after} is published already.`
+        : `The next start would run version ${plan.after} in place of version ${plan.before}.`}
+    </p>
+    <p className="dim">
+      {plan.runs === null
+        ? "The stream does not run now."
+        : plan.runs === plan.after
+          ? `Version ${plan.runs} runs now, and goes on.`
+          : `Version ${plan.runs} runs now, and goes on until the stream is restarted.`}
+    </p>
+  </div>
+);
+
+const WORDS: Record<Schemas["StreamVerb"], (version: number) => string> = {
+  start: (version) => `Version ${version} would be started, and go on exactly where its checkpoints are; without any it begins where its tables say.`,
+  stop: () => "Each of its queries would end after the micro-batch that runs. A start goes on from there.",
+  restart: (version) => `Each of its queries would end after the micro-batch that runs, and version ${version} be started from there.`,
+};
+
+export const RunStreamBody = ({ plan }: { plan: Schemas["RunStreamPlan"] }) => (
+  <div className="stack">
+    <p className="strong">{WORDS[plan.verb](plan.version)}</p>
+    <p>
+      Now it is <StreamBadge state={plan.state} />
+    </p>
+  </div>
+);
+
+export const DeleteStreamBody = ({ plan }: { plan: Schemas["DeleteStreamPlan"] }) => (
+  <p className="strong">
+    {counted(plan.versions, "version")} and {counted(plan.runs, "run")} would be forgotten. The checkpoints stay where they are; a stream that is made again under
+    this name begins with none.
+  </p>
+);
