@@ -7,6 +7,8 @@ import { Accounts } from "./pages/access/Accounts";
 import { Applications } from "./pages/applications/Applications";
 import { ClientPage } from "./pages/applications/ClientPage";
 import { Audit } from "./pages/Audit";
+import { Catalog } from "./pages/catalog/Catalog";
+import { EntryPage } from "./pages/catalog/EntryPage";
 import { Checkpoints } from "./pages/checkpoints/Checkpoints";
 import { Clusters } from "./pages/Clusters";
 import { CreateLink } from "./pages/CreateLink";
@@ -25,6 +27,8 @@ import { PlanPage } from "./pages/PlanPage";
 import { Routes } from "./pages/routes/Routes";
 import { SwitchPage } from "./pages/routes/SwitchPage";
 import { VersionPage } from "./pages/routes/VersionPage";
+import { CreateStream } from "./pages/streams/CreateStream";
+import { EditStream } from "./pages/streams/EditStream";
 import { StreamPage } from "./pages/streams/StreamPage";
 import { Streams } from "./pages/streams/Streams";
 import { SignIn } from "./pages/SignIn";
@@ -92,7 +96,11 @@ function Pages() {
       <Route path="/migrations/-/start" component={StartPage} />
       <Route path="/migrations/:name">{({ name }) => <MigrationPage key={name} name={name} />}</Route>
       <Route path="/migrations/:name/change">{({ name }) => <ChangePage key={name} name={name} />}</Route>
+      <Route path="/catalog/entries/:name">{({ name }) => <EntryPage key={name} name={name} />}</Route>
+      <Route path="/catalog/:tab?">{({ tab }) => <Catalog key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/streams" component={Streams} />
+      <Route path="/streams/-/create" component={CreateStream} />
+      <Route path="/streams/:name/edit">{({ name }) => <EditStream key={name} name={name} />}</Route>
       <Route path="/streams/:name/:tab?">{({ name, tab }) => <StreamPage key={name} name={name} tab={tab ?? ""} />}</Route>
       <Route path="/routes/versions/:version">{({ version }) => <VersionPage key={version} version={version} />}</Route>
       <Route path="/routes/switches/:id">{({ id }) => <SwitchPage key={id} id={id} />}</Route>

@@ -375,3 +375,44 @@ export const streamLogQuery = (name: string, run: string, { search, limit }: Log
     placeholderData: keepPreviousData,
     refetchInterval: isOpen ? 3_000 : false,
   });
+
+/** What one may see of the catalog, by name; with a text in its name, description or columns. */
+export const catalogQuery = (search: string) =>
+  queryOptions({
+    queryKey: ["catalog", "entries", search],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/catalog", { params: { query: search ? { search } : {} }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  });
+
+export const catalogEntryQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["catalog", "entry", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/catalog/entries/{name}", { params: { path: { name } }, signal })).then(as<Schemas["EntryAnswer"]>()),
+  });
+
+export const catalogVersionsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["catalog", "versions", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/catalog/entries/{name}/versions", { params: { path: { name } }, signal })).then(
+        as<Schemas["SchemaAnswer"][]>(),
+      ),
+  });
+
+/** Grants on what one manages, and one's own; of one securable, or all. */
+export const grantsQuery = (securable = "") =>
+  queryOptions({
+    queryKey: ["catalog", "grants", securable],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/catalog/grants", { params: { query: securable ? { securable } : {} }, signal })).then(
+        as<Schemas["GrantAnswer"][]>(),
+      ),
+  });
+
+export const groupsOfCatalogQuery = queryOptions({
+  queryKey: ["catalog", "groups"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/catalog/groups", { signal })).then(as<Schemas["GroupAnswer"][]>()),
+});

@@ -7,11 +7,7 @@ import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutt
 import { useEffect, useRef } from "react";
 import { completionOf, type CatalogNames } from "./completing";
 import { colours, spark } from "./dialect";
-import type { Place } from "./place";
-
-export interface Fault extends Place {
-  message: string;
-}
+import type { Fault } from "./place";
 
 interface Props {
   label: string;

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { Link } from "wouter";
-import { problemFrom } from "../api/problem";
+import { problemFrom, type Problem } from "../api/problem";
 import type { Schemas } from "../api/client";
 import { applyPlan, planOf } from "../api/verbs";
 import { useMe, useVerb, whyNotApply } from "../session/me";
@@ -25,14 +25,19 @@ interface Props {
   body: Readonly<Record<string, unknown>>;
   fields: readonly FieldSpec[];
   close: () => void;
+  /** Told why a plan is refused: whoever shows it elsewhere closes this. */
+  refused?: (problem: Problem) => void;
 }
 
 /** Ask, look at the plan, apply it, see what came of it. */
-export function ActionDialog({ verb, title, body, fields, close }: Props) {
+export function ActionDialog({ verb, title, body, fields, close, refused }: Props) {
   const queries = useQueryClient();
   const [values, setValues] = useState<Values>(() => initialOf(fields));
   const summary = useVerb(verb)?.summary;
-  const plan = useMutation({ mutationFn: () => planOf(verb, { ...body, ...bodyOf(fields, values) }) });
+  const plan = useMutation({
+    mutationFn: () => planOf(verb, { ...body, ...bodyOf(fields, values) }),
+    onError: (error) => refused?.(problemFrom(error)),
+  });
   const apply = useMutation({
     mutationFn: (shown: Schemas["PlanAnswer"]) => applyPlan(shown.id, shown.hash),
     onSuccess: () => {

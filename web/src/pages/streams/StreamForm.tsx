@@ -1,0 +1,132 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo, useState, type FormEvent, type ReactNode } from "react";
+import type { Problem } from "../../api/problem";
+import { catalogNames } from "../../catalog/names";
+import { faultsOf, placeOf } from "../../editor/place";
+import { Button } from "../../parts/Button";
+import { ProblemOf } from "../../parts/ProblemNotice";
+import { Waiting } from "../../parts/Waiting";
+import { Wrong } from "../../parts/Wrong";
+import { ActionDialog } from "../../plans/ActionDialog";
+import { FormFields } from "../../plans/FormFields";
+import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
+import { useWhyNotPlan } from "../../session/me";
+import { Submit } from "../checkpoints/Submit";
+import { fileText } from "../routes/file";
+
+/** CodeMirror is asked for when somebody writes. */
+const SqlEditor = lazy(() => import("../../editor/SqlEditor"));
+
+interface Props {
+  verb: "streams.create" | "streams.edit";
+  title: string;
+  label: string;
+  fields: readonly FieldSpec[];
+  /** What the fields and the editor begin with. */
+  values: Values;
+  script: string;
+  /** What the request has beside the fields. */
+  given: Readonly<Record<string, unknown>>;
+  /** The stream's name as far as it is known, and what else goes with a script: a trial of it, for one. */
+  beside?: (script: string, values: Values, refused: (problem: Problem) => void) => ReactNode;
+}
+
+/** The script of a stream with its settings: saved by a plan that is looked at first; what is refused is shown at its line. */
+export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, given, beside }: Props) {
+  const [values, setValues] = useState(first);
+  const [script, setScript] = useState(firstScript);
+  /** Another text in place of the whole: the editor begins anew with it. */
+  const [loaded, setLoaded] = useState({ text: firstScript, times: 0 });
+  const [asked, setAsked] = useState<Readonly<Record<string, unknown>> | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [wrong, setWrong] = useState<string | null>(null);
+  const why = useWhyNotPlan();
+  const queries = useQueryClient();
+  const catalog = useMemo(() => catalogNames(queries), [queries]);
+  const faults = useMemo(() => faultsOf(problem), [problem]);
+  const form = `${verb}-form`;
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault();
+    if (why !== null) return;
+    setProblem(null);
+    setAsked({ ...given, ...bodyOf(fields, values), script });
+  };
+  const refused = (found: Problem) => {
+    if (placeOf(found) === null && !isOfScript(found)) return;
+    setAsked(null);
+    setProblem(found);
+  };
+  const load = (text: string) => {
+    setScript(text);
+    setLoaded({ text, times: loaded.times + 1 });
+    setProblem(null);
+  };
+  const upload = async (file: File | undefined) => {
+    if (file === undefined) return;
+    const found = await fileText(file);
+    setWrong(found.wrong);
+    if (found.text !== null) load(found.text);
+  };
+  return (
+    <>
+      <form className="panel" id={form} aria-label={title} onSubmit={submit}>
+        <div className="wide-form">
+          <FormFields fields={fields} values={values} change={(name, value) => setValues((before) => ({ ...before, [name]: value }))} />
+        </div>
+        <div className="stack">
+          <div className="row">
+            <h2>Script</h2>
+            <span className="dim small">Ctrl-Space completes, Ctrl-Enter plans, Tab leaves the editor.</span>
+            <span className="row end">
+              <label className="button little file">
+                Read a file
+                <input
+                  type="file"
+                  className="hidden"
+                  accept=".sql,text/plain"
+                  onChange={(event) => {
+                    void upload(event.target.files?.[0]);
+                    event.target.value = "";
+                  }}
+                />
+              </label>
+              {script === firstScript ? null : (
+                <Button little act={() => load(firstScript)}>
+                  Take my changes back
+                </Button>
+              )}
+            </span>
+          </div>
+          <Suspense fallback={<Waiting what="the editor" />}>
+            <SqlEditor
+              key={loaded.times}
+              label="Script"
+              text={loaded.text}
+              change={(text) => {
+                setScript(text);
+                setProblem(null);
+              }}
+              faults={faults}
+              catalog={catalog}
+              submit={() => (document.getElementById(form) as HTMLFormElement | null)?.requestSubmit()}
+            />
+          </Suspense>
+          <Wrong what={wrong} />
+          {problem === null ? null : <ProblemOf problem={problem} title={titleOf(problem)} />}
+        </div>
+        <Submit label={label} why={why} />
+      </form>
+      {beside?.(script, values, setProblem)}
+      {asked === null ? null : (
+        <ActionDialog verb={verb} title={title} body={asked} fields={[]} close={() => setAsked(null)} refused={refused} />
+      )}
+    </>
+  );
+}
+
+const isOfScript = (problem: Problem): boolean => problem.field === "script" || /(script|no-select)$/.test(problem.type);
+
+function titleOf(problem: Problem): string {
+  const place = placeOf(problem);
+  return place === null ? "The script is refused" : `The script is refused at line ${place.line}`;
+}
