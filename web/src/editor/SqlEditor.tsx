@@ -66,7 +66,7 @@ export default function SqlEditor({ label, text, change, faults, catalog, submit
           ),
           keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) calls.current.change(update.state.doc.toString());
           }),
@@ -105,7 +105,8 @@ function diagnosticOf({ line, column, message }: Fault, doc: Text): Diagnostic {
 const look = EditorView.theme({
   "&": { fontSize: "13px", backgroundColor: "var(--surface)", color: "var(--text)" },
   "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", minHeight: "320px", maxHeight: "64vh" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", maxHeight: "64vh" },
+  ".cm-content, .cm-gutter": { minHeight: "320px" },
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--dim)", borderRight: "1px solid var(--line)" },

@@ -1,16 +1,17 @@
 import { SQLDialect } from "@codemirror/lang-sql";
 import { tagHighlighter, tags } from "@lezer/highlight";
 
+/** Words that are mostly names of columns, such as `at` and `minute`, are none here. */
 const WORDS =
-  "add all alter analyze and anti any array as asc at between both by case cast catalog check cluster collate column columns comment constraint " +
-  "create cross cube current current_date current_time current_timestamp current_user database databases day default delay delete desc describe " +
-  "distinct distribute drop else end escape except exists explain extended extract external false fetch filter first following for foreign " +
-  "format from full function functions global grant group grouping having hour if ignore in inner insert intersect interval into is jar join " +
-  "language last lateral left like limit local map match merge microsecond millisecond minus minute month name namespace natural not null nulls " +
-  "of offset on only options or order outer over overlaps overwrite partition partitioned partitions preceding primary properties python qualify " +
-  "range recursive refresh rename replace reset respect return returns revoke right rlike rollup row rows schema schemas second select semi " +
-  "session set sets show some sort stored stream struct table tables tablesample tblproperties temp temporary then to true truncate type " +
-  "unbounded union unique unknown unpivot pivot update use user using values view views watermark week when where window with within year zone";
+  "add all alter analyze and anti any array as asc between both by case cast catalog collate column comment constraint create cross " +
+  "cube current current_date current_time current_timestamp current_user database default delay delete desc describe distinct " +
+  "distribute drop else end escape except exists explain extended extract external false fetch filter first following for foreign from " +
+  "full function grant group grouping having if ignore in inner insert intersect interval into is jar join language last lateral left " +
+  "like limit local merge minus namespace natural not null nulls of offset on only options or order outer over overlaps overwrite " +
+  "partition partitioned preceding primary properties python qualify range recursive refresh rename replace reset respect return " +
+  "returns revoke right rlike rollup row rows schema select semi set sets show some sort stored stream struct table tablesample " +
+  "tblproperties temp temporary then to true truncate type unbounded union unique unknown unpivot pivot update use using values view " +
+  "watermark when where window with within";
 
 const TYPES =
   "bigint binary boolean byte char date dec decimal double float int integer long numeric real short smallint string timestamp timestamp_ltz " +

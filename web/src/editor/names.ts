@@ -21,7 +21,7 @@ const DECLARED = new RegExp(
   `\\bcreate\\s+(?:or\\s+replace\\s+)?(?:temporary\\s+)?(table|view|function)\\s+(?:if\\s+not\\s+exists\\s+)?((?:${NAME})(?:\\.(?:${NAME}))*)`,
   "gi",
 );
-const USED = new RegExp(`\\b(?:from|join|into)\\s+(?:stream\\s+)?((?:${NAME})(?:\\.(?:${NAME}))*)([^;,)]{0,160})`, "gi");
+const USED = new RegExp(`\\b(?:from|join|into)\\s+(?:stream\\s+)?((?:${NAME})(?:\\.(?:${NAME}))*)(?=([^;,)]{0,160}))`, "gi");
 const DELAY = /^\s+watermark\s+\S+\s+delay\s+of\s+interval\s+\S+\s+\w+/i;
 const ALIAS = /^\s+(?:as\s+)?([a-z_]\w*)/i;
 const NO_ALIAS = /^(?:where|group|having|order|on|using|join|inner|left|right|full|cross|semi|anti|watermark|union|select|limit|values|by|window|lateral|with|set|cluster|distribute|sort|qualify|except|intersect)$/i;

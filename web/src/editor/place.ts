@@ -8,8 +8,8 @@ export interface Place {
 
 /** The place that a problem names; null where it is of no place. */
 export function placeOf(problem: Problem): Place | null {
-  const told = (problem as { place?: { line?: number | null; column?: number | null } | null }).place;
-  if (told?.line) return { line: told.line, column: told.column ?? 0 };
+  if (problem.place?.line) return { line: problem.place.line, column: problem.place.column ?? 0 };
+  // Definitions of the catalog name their place in words.
   const found = problem.detail.match(/^(?:statement \d+|script), line (\d+), column (\d+): /);
   return found === null ? null : { line: Number(found[1]), column: Number(found[2]) };
 }

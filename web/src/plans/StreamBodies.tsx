@@ -6,6 +6,7 @@ import { counted } from "../format/numbers";
 import { Fetched } from "../parts/Fetched";
 import { Table } from "../parts/Table";
 import { StreamBadge } from "../parts/states";
+import { Queries } from "../streams/AnalysedTables";
 import { ScriptDiff, type Side } from "../streams/ScriptDiff";
 
 interface SaveProps {
@@ -27,7 +28,8 @@ export const SaveStreamBody = ({ plan, request }: SaveProps) => (
         {plan.diff.length ? <Differs plan={plan} request={request} /> : <p className="dim">Nothing.</p>}
       </section>
     )}
-    <details open={plan.base === 0}>
+    {plan.queries.length ? <Queries queries={plan.queries} /> : null}
+    <details>
       <summary>{counted(plan.statements.length, "statement")}</summary>
       <Table
         caption="Statements"

@@ -4,10 +4,21 @@ export const STREAM_PAGES = {
   failed: ["/streams/refunds", "no table or view is called"],
   overview: ["/streams/page-views", "page_minutes"],
   script: ["/streams/page-views/script?version=1&line=13", "visitors, per minute", (page) => page.locator(".sql ol").waitFor()],
+  preview: ["/streams/page-views/preview", "no consumer group is made"],
   versions: ["/streams/page-views/versions?from=1&to=2", "one below the other"],
   runs: ["/streams/page-views/runs", "Why it ended"],
   logs: ["/streams/page-views/logs", "has \\d+ rows"],
   metrics: ["/streams/page-views/metrics", "Duration of a micro-batch"],
+  create: ["/streams/-/create", "Ctrl-Space completes", (page) => page.locator(".cm-line").first().waitFor()],
+  edit: ["/streams/page-views/edit", "Every save is another version", (page) => page.locator(".cm-line").first().waitFor()],
+  catalog: ["/catalog", "each order, as it is made"],
+  table: ["/catalog/entries/spark_catalog.shop.orders", "became decimal|the first, with"],
+  database: ["/catalog/entries/spark_catalog.reporting", "page_minutes"],
+  view: ["/catalog/entries/spark_catalog.shop.large", "Its query", (page) => page.locator(".sql ol").waitFor()],
+  define: ["/catalog/define", "OR REPLACE changes", (page) => page.locator(".cm-line").first().waitFor()],
+  import: ["/catalog/import", "without a consumer group"],
+  grants: ["/catalog/grants", "group:reporting"],
+  groups: ["/catalog/groups", "operator, viewer|viewer, operator"],
 };
 
 /** Open one of them, and wait for what it shows. */

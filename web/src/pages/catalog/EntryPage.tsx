@@ -108,7 +108,7 @@ function Says({ entry: { summary, document } }: { entry: EntryFound }) {
 const Sql = ({ title, text }: { title: string; text: string }) => (
   <section className="panel" aria-label={title}>
     <h2>{title}</h2>
-    <SqlText text={text} label={title} />
+    <SqlText text={text} label={`${title}, as SQL`} />
   </section>
 );
 

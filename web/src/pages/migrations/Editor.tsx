@@ -6,7 +6,7 @@ import { ActionDialog } from "../../plans/ActionDialog";
 import { migrationOf } from "../../migrations/file";
 import { useWhyNotPlan } from "../../session/me";
 import { Submit } from "../checkpoints/Submit";
-import { fileText } from "../routes/file";
+import { fileText } from "../../format/filetext";
 
 interface Props {
   verb: "migrations.start" | "migrations.set";

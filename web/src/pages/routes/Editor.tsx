@@ -9,7 +9,8 @@ import { bodyOf, FIELDS, type Values } from "../../plans/specs";
 import { isSameTable, tableOf } from "../../routes/table";
 import { useWhyNotPlan } from "../../session/me";
 import { Submit } from "../checkpoints/Submit";
-import { fileText, routesOf } from "./file";
+import { fileText } from "../../format/filetext";
+import { routesOf } from "./file";
 
 const ASKED = FIELDS["routes.apply"] ?? [];
 

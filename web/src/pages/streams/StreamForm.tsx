@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo, useState, type FormEvent, type ReactNode } from "react";
+import { lazy, Suspense, useMemo, useState, type FormEvent } from "react";
 import type { Problem } from "../../api/problem";
 import { catalogNames } from "../../catalog/names";
 import { faultsOf, placeOf } from "../../editor/place";
@@ -10,9 +10,10 @@ import { Wrong } from "../../parts/Wrong";
 import { ActionDialog } from "../../plans/ActionDialog";
 import { FormFields } from "../../plans/FormFields";
 import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
+import { TryPanel } from "../../streams/TryPanel";
 import { useWhyNotPlan } from "../../session/me";
 import { Submit } from "../checkpoints/Submit";
-import { fileText } from "../routes/file";
+import { fileText } from "../../format/filetext";
 
 /** CodeMirror is asked for when somebody writes. */
 const SqlEditor = lazy(() => import("../../editor/SqlEditor"));
@@ -27,12 +28,10 @@ interface Props {
   script: string;
   /** What the request has beside the fields. */
   given: Readonly<Record<string, unknown>>;
-  /** The stream's name as far as it is known, and what else goes with a script: a trial of it, for one. */
-  beside?: (script: string, values: Values, refused: (problem: Problem) => void) => ReactNode;
 }
 
 /** The script of a stream with its settings: saved by a plan that is looked at first; what is refused is shown at its line. */
-export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, given, beside }: Props) {
+export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, given }: Props) {
   const [values, setValues] = useState(first);
   const [script, setScript] = useState(firstScript);
   /** Another text in place of the whole: the editor begins anew with it. */
@@ -116,7 +115,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
         </div>
         <Submit label={label} why={why} />
       </form>
-      {beside?.(script, values, setProblem)}
+      <TryPanel of={{ script, ...(verb === "streams.edit" ? { stream: String(given["stream"]) } : {}) }} refused={setProblem} />
       {asked === null ? null : (
         <ActionDialog verb={verb} title={title} body={asked} fields={[]} close={() => setAsked(null)} refused={refused} />
       )}

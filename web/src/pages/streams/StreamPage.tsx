@@ -12,6 +12,7 @@ import { NotThere } from "../NotThere";
 import { Logs } from "./Logs";
 import { Metrics } from "./Metrics";
 import { Overview } from "./Overview";
+import { Preview } from "./Preview";
 import { Runs } from "./Runs";
 import { ScriptTab } from "./ScriptTab";
 import { StreamActions } from "./StreamActions";
@@ -24,6 +25,7 @@ export interface TabProps {
 const TABS: readonly (readonly [string, string, ComponentType<TabProps>])[] = [
   ["", "Overview", Overview],
   ["script", "Script", ScriptTab],
+  ["preview", "Preview", Preview],
   ["versions", "Versions", Versions],
   ["runs", "Runs", Runs],
   ["logs", "Logs", Logs],
