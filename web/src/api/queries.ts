@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { client, told, type Schemas } from "./client";
 import { isOpen } from "../routes/switches";
+import type { Lineage } from "../streams/lineage";
 import { ProblemError } from "./problem";
 
 /** Pairs come as lists from openapi-fetch: this is what they are. */
@@ -416,3 +417,17 @@ export const groupsOfCatalogQuery = queryOptions({
   queryKey: ["catalog", "groups"],
   queryFn: ({ signal }) => told(client.GET("/api/v1/catalog/groups", { signal })).then(as<Schemas["GroupAnswer"][]>()),
 });
+
+/** Which columns make which; of the version that runs, or of one. */
+export const lineageQuery = (name: string, version: number | null) =>
+  queryOptions({
+    queryKey: ["lineage", name, version],
+    queryFn: ({ signal }) =>
+      told(
+        // Not yet in the OpenAPI that this client is made from.
+        client.GET(
+          "/api/v1/streams/{name}/lineage" as never,
+          { params: { path: { name }, query: version === null ? {} : { version } }, signal } as never,
+        ) as Promise<{ data?: unknown; error?: unknown; response: Response }>,
+      ).then(as<Lineage>()),
+  });

@@ -9,6 +9,7 @@ import { Tabs } from "../../parts/Tabs";
 import { isStreamName, streamPath } from "../../streams/stream";
 import { useStreamPast } from "../../streams/past";
 import { NotThere } from "../NotThere";
+import { LineageTab } from "./LineageTab";
 import { Logs } from "./Logs";
 import { Metrics } from "./Metrics";
 import { Overview } from "./Overview";
@@ -27,6 +28,7 @@ const TABS: readonly (readonly [string, string, ComponentType<TabProps>])[] = [
   ["script", "Script", ScriptTab],
   ["preview", "Preview", Preview],
   ["versions", "Versions", Versions],
+  ["lineage", "Lineage", LineageTab],
   ["runs", "Runs", Runs],
   ["logs", "Logs", Logs],
   ["metrics", "Metrics", Metrics],
