@@ -84,7 +84,7 @@ class Views:
         if self._typed is None:
             return
         with self._screen.waiting("Spark starts, and the stream counts"):
-            self._screen.quote(self._typed.lines()[-1:])
+            self._typed.lines()
             self._stage.until("the stream counts", lambda: self._counted() > 0)
         time.sleep(_KILLED_S)  # any moment will do: most of a second is within a micro-batch
         pid = self._shown()["runs"][0]["pid"]
