@@ -36,6 +36,8 @@ from anabranch.streams.script import split
 from anabranch.streams.trials import TrialQuestion
 
 MODULE = "qa.trial_stand_in"
+ROOT = Path(__file__).parents[1]
+"""From where Python finds it."""
 COLUMNS = [{"name": "n", "type": "bigint"}]
 DEAF_CHILD = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
@@ -51,7 +53,9 @@ def start_stand_in(
     command = [sys.executable, "-m", MODULE, *words]
     pipe = subprocess.PIPE
     with open_log(log) as out:
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=out, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=out, text=True, start_new_session=True, cwd=ROOT
+        )
     return StartedJob(spec.run, log, process)
 
 

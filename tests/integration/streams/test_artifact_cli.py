@@ -73,7 +73,8 @@ def test_a_stream_keeps_what_it_was_saved_with_whatever_is_uploaded_later(
     code, out, err = run("upload", "text", "text.py", "--description", "for names", "--note", "the first")
     assert code == 0 and "text.shout" in out and "[times BIGINT]" in out and "'artifact:text@1'" in out, err
     assert "for names" in run("list")[1]
-    assert stream("create", "counts", "job.sql")[0] == 0
+    code, _, err = stream("create", "counts", "job.sql")
+    assert code == 0, err
     code, _, err = run("upload", "text", "text.py")
     assert code == 3 and "version 1 of artifact 'text' has these bytes already" in err
     (tmp_path / "text.py").write_text(SECOND, encoding="utf-8")

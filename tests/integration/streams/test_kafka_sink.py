@@ -35,11 +35,13 @@ def cluster() -> Iterator[SandboxCluster]:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
     """A local session that has the sink."""
+    before = SparkSession.getActiveSession()
     made = spark_session("anabranch tests of the sink", "local[2]")
     register(made)
     register(made)
     yield made
-    made.stop()
+    if before is None:  # else other tests of this process go on with it
+        made.stop()
 
 
 def rows(spark: SparkSession, root: Path) -> DataFrame:

@@ -8,9 +8,18 @@ from pyspark.sql import SparkSession
 from anabranch.spark.session import session
 
 
+ZONE = "America/New_York"
+
+
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
     """A session of two threads."""
-    made = session("sinks", "local[2]", {"spark.sql.session.timeZone": "America/New_York"})
+    before = SparkSession.getActiveSession()
+    if before is not None:  # of other tests of this process, which go on with it
+        made = before.newSession()
+        made.conf.set("spark.sql.session.timeZone", ZONE)
+        yield made
+        return
+    made = session("sinks", "local[2]", {"spark.sql.session.timeZone": ZONE})
     yield made
     made.stop()
