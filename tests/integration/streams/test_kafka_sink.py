@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
+from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.kafka_sink import FORMAT, register
 from qa.brokers import STEADY, create_topics
 from qa.service import until
@@ -39,7 +40,8 @@ def spark() -> Iterator[SparkSession]:
     made = spark_session("anabranch tests of the sink", "local[2]")
     register(made)
     register(made)
-    yield made
+    with active(made):  # not one that other tests have made since: Spark finds the sink in the active one
+        yield made
     if before is None:  # else other tests of this process go on with it
         made.stop()
 

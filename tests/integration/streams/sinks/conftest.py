@@ -7,7 +7,6 @@ from pyspark.sql import SparkSession
 
 from anabranch.spark.session import session
 
-
 ZONE = "America/New_York"
 
 
