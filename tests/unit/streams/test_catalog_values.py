@@ -224,6 +224,7 @@ def test_definitions_are_read_from_sql() -> None:
         ("DROP TABLE a", (1, 1), "CREATE is expected"),
         ("\n  CREATE TEMPORARY TABLE a", (2, 20), "temporary"),
         ("CREATE TABLE a (x INT)", (1, 23), "USING is expected"),
+        ("CREATE TABLE a (x INT) USING", (1, 29), "no connector is named"),
         ("CREATE TABLE a (x INTT) USING rate", (1, 23), "no type"),
         ("CREATE TABLE a (x INT, X INT) USING rate", (1, 29), "there twice"),
         ("CREATE TABLE a USING rate PARTITIONED BY (x)", (1, 27), "PARTITIONED is not known"),

@@ -424,10 +424,9 @@ export const lineageQuery = (name: string, version: number | null) =>
     queryKey: ["lineage", name, version],
     queryFn: ({ signal }) =>
       told(
-        // Not yet in the OpenAPI that this client is made from.
-        client.GET(
-          "/api/v1/streams/{name}/lineage" as never,
-          { params: { path: { name }, query: version === null ? {} : { version } }, signal } as never,
-        ) as Promise<{ data?: unknown; error?: unknown; response: Response }>,
+        client.GET("/api/v1/streams/{name}/lineage", {
+          params: { path: { name }, query: version === null ? {} : { version } },
+          signal,
+        }),
       ).then(as<Lineage>()),
   });

@@ -1,28 +1,10 @@
-/** The lineage of a stream's version, as the service tells it. */
-export interface LineageEdge {
-  source_table: string;
-  source_column: string;
-  path: readonly string[];
-  target_table: string;
-  /** Null where it decides on rows. */
-  target_column: string | null;
-  kind: string;
-}
+import type { components } from "../api/schema";
 
-export interface Lineage {
-  stream: string;
-  version: number;
-  told_at_ms: number;
-  inserts: readonly {
-    target: string;
-    columns: readonly string[];
-    sources: Readonly<Record<string, readonly string[]>>;
-    edges: readonly LineageEdge[];
-    not_understood: readonly string[];
-  }[];
-  /** Tables of which no column is told to who asks. */
-  hidden: readonly string[];
-}
+/** The lineage of a stream's version, as the service tells it. */
+export type Lineage = components["schemas"]["StreamLineageAnswer"];
+
+/** A column that makes another one, or decides on rows where the target has none. */
+export type LineageEdge = Lineage["inserts"][number]["edges"][number];
 
 export interface LineageTable {
   name: string;

@@ -104,6 +104,8 @@ class _Reader:
             self._take(")")
         self._take("USING")
         provider = unquoted(self._next()).lower()
+        if not provider:
+            self._fail("no connector is named", "write USING kafka, or another connector")
         options: dict[str, str] = {}
         description = ""
         while self._peek():
