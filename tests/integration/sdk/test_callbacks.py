@@ -174,7 +174,8 @@ def test_a_switch_that_is_given_up_while_a_consumer_leaves_loses_it_nothing(scen
         found = read(consumer, count(3))
         consumer.commit(message=found[-1], asynchronous=False)
         scene.prepare("s")
-        assert values(read(consumer, count(3))) in (["o3", "o4", "o5"], ["o3", "o3", "o4"])
+        # It begins again at what was committed, after none, one or two of these were read.
+        assert values(read(consumer, count(3))) in (["o3", "o4", "o5"], ["o3", "o3", "o4"], ["o3", "o4", "o3"])
 
 
 def test_a_client_whose_callback_raises_as_it_is_closed_is_closed_and_off_the_list(scene: Scene) -> None:
