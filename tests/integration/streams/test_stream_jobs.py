@@ -75,7 +75,7 @@ def test_a_stream_that_is_stopped_and_one_that_is_killed_go_on_exactly(
     runs.await_nobody()
     told = events(runs)
     kinds = [event["event"] for event in told if event["event"] != "progress"]
-    assert kinds == ["starting", "started", "stopping", "ended"]
+    assert kinds == ["starting", "lineage", "started", "stopping", "ended"]
     assert told[-1]["outcome"] == "stopped" and told[-1]["exit_code"] == 0
     batches = [event for event in told if event["event"] == "progress" and event["rows_in"]]
     assert sum(event["rows_in"] for event in batches) == told[-1]["queries"]["kept"]["rows_in"] > 0
