@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
-from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.artifacts import render
 from anabranch.cli.artifacts.showing import ArtifactArgument, path_of
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption
-from anabranch.cli.running import run
-from anabranch.cli.service_operation import carried_out
+from anabranch.cli.service_change import ServiceChange, ServiceVerb, change_by_service
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
-from anabranch.cli.streams.asking import StreamChange
 from anabranch.config.yaml_file import UnreadableFileError
 from anabranch.errors import InvalidFieldError
 from anabranch.streams.artifacts.values import kind_of
@@ -58,7 +55,7 @@ def upload(
     if sha256 not in (None, found):
         fix = "give the file that is meant, or leave --sha256 out"
         raise InvalidFieldError("artifact upload", "--sha256", f"{file} has {found}", fix)
-    client = _patient(service_of(ctx, service))
+    client = replace(service_of(ctx, service), timeout_s=UPLOAD_S)
     sent = client.upload(path_of(name), data, file=file)
     request: dict[str, Any] = {"artifact": name, "file": file, "sha256": sent["sha256"], "note": note}
     request |= {} if description is None else {"description": description}
@@ -84,17 +81,11 @@ def delete(
     _change(service_of(ctx, service), "delete", request, *told, execute=execute, wanted=plan, command=command)
 
 
-def _patient(client: ServiceClient) -> ServiceClient:
-    from anabranch.cli.service_client import ServiceClient
-
-    return ServiceClient(client.address, client.token, UPLOAD_S)
-
-
 def _change(
     client: ServiceClient,
     verb: str,
     request: Mapping[str, Any],
-    table: Callable[[StreamChange], RenderableType],
+    table: Callable[[ServiceChange], RenderableType],
     done: Callable[[Any], RenderableType],
     output: Format,
     *,
@@ -103,18 +94,11 @@ def _change(
     command: str = "",
 ) -> None:
     name = str(request["artifact"])
-
-    async def planned() -> StreamChange:
-        answer = await asyncio.to_thread(client.post, f"/artifacts/{verb}/plan", request)
-        return StreamChange(answer["id"], answer["hash"], answer["plan"])
-
-    look = f"anabranch artifact show {quoted(name)}"
-    made: PlannedChange[StreamChange, Any] = PlannedChange(
-        command=command or f"anabranch artifact upload {quoted(name)}",
-        what=f"artifact {name}",
-        plan=planned,
-        apply=lambda plan: carried_out(client, plan.id, plan.hash, look),
-        table=table,
-        done_table=done,
+    asked = ServiceVerb(
+        f"/artifacts/{verb}",
+        request,
+        command or f"anabranch artifact upload {quoted(name)}",
+        f"artifact {name}",
+        f"anabranch artifact show {quoted(name)}",
     )
-    run(apply_change(made, execute=execute, wanted=wanted, output=output))
+    change_by_service(client, asked, table, done, output, execute=execute, wanted=wanted)

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli.render import grid
-from anabranch.cli.streams.asking import StreamChange
+from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.words import count, moment, printable
 
 MOST_FUNCTIONS = 30
@@ -47,7 +47,7 @@ def artifact(answer: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-def save_plan(shown: StreamChange) -> RenderableType:
+def save_plan(shown: ServiceChange) -> RenderableType:
     """A version that would be saved."""
     plan = shown.plan
     content = plan["content"]
@@ -62,7 +62,7 @@ def saved(done: Mapping[str, Any]) -> RenderableType:
     return Text(f"{text}; a script names it 'artifact:{done['artifact']}@{done['version']}'")
 
 
-def delete_plan(shown: StreamChange) -> RenderableType:
+def delete_plan(shown: ServiceChange) -> RenderableType:
     """Versions that would be forgotten."""
     plan = shown.plan
     numbers = ", ".join(map(str, plan["versions"]))

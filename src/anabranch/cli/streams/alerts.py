@@ -11,8 +11,9 @@ from rich.text import Text
 
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
+from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.service_options import ServiceOption, service_of
-from anabranch.cli.streams.asking import StreamArgument, StreamChange, change, path_of
+from anabranch.cli.streams.asking import StreamArgument, change, path_of
 from anabranch.cli.words import printable
 from anabranch.model.clock import now_ms
 
@@ -46,7 +47,7 @@ def alerts(
     emit(answer, table(answer, now_ms()), output)
 
 
-def rules_plan(shown: StreamChange) -> RenderableType:
+def rules_plan(shown: ServiceChange) -> RenderableType:
     """The rules that a stream would have."""
     return _rules(shown.plan)
 

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from anabranch.cli.hints import quoted
 from anabranch.cli.render import grid
+from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.service_options import repeated_service
-from anabranch.cli.streams.asking import StreamChange
 from anabranch.cli.words import count, duration, moment, printable
 
 _STYLES = {
@@ -86,7 +86,7 @@ def diff(lines: Sequence[str]) -> RenderableType:
     return Group(*(Text(printable(line), style=_DIFF.get(line[:1], "")) for line in lines))
 
 
-def save_plan(shown: StreamChange) -> RenderableType:
+def save_plan(shown: ServiceChange) -> RenderableType:
     """A version that would be saved."""
     plan = shown.plan
     head = Text(f"version {plan['version']} of stream {plan['stream']}, {count(len(plan['statements']))} statements")
@@ -99,13 +99,13 @@ def save_plan(shown: StreamChange) -> RenderableType:
     return Group(head, queries, diff(plan["diff"])) if plan["base"] else Group(head, queries)
 
 
-def publish_plan(shown: StreamChange) -> RenderableType:
+def publish_plan(shown: ServiceChange) -> RenderableType:
     """The version that the next start would run."""
     plan = shown.plan
     return Text(f"the next start of stream {plan['stream']} runs version {plan['after']}; it was {plan['before']}")
 
 
-def run_plan(shown: StreamChange) -> RenderableType:
+def run_plan(shown: ServiceChange) -> RenderableType:
     """What would be done with a run."""
     plan = shown.plan
     how = {"keep": "; its state is kept", "new": "; a state that does not fit is begun anew"}.get(plan["choice"], "")
@@ -113,7 +113,7 @@ def run_plan(shown: StreamChange) -> RenderableType:
     return Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
 
 
-def delete_plan(shown: StreamChange) -> RenderableType:
+def delete_plan(shown: ServiceChange) -> RenderableType:
     """A stream that would be forgotten."""
     plan = shown.plan
     text = (
