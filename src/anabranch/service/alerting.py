@@ -121,8 +121,7 @@ class Alerting:
         return alerts
 
     async def _tell(self, stream: StoredStream, rules: AlertRules, alert: Alert) -> None:
-        wanted = self.receivers if rules.receivers is None else rules.receivers
-        chosen = [name for name in wanted if name in self.receivers]
+        chosen = [name for name in rules.told_to(self.receivers) if name in self.receivers]
         for name, state in alert.due(chosen):
             now = asyncio.get_running_loop().time()
             next_s, wait_s = self._waits.get(name, (0.0, self._every_s))

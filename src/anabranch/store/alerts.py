@@ -62,6 +62,13 @@ class StoredAlerts:
                 found.setdefault(row.stream, []).append(_alert(row))
         return found
 
+    def of(self, stream: str) -> Sequence[Alert]:
+        """How those of one stream stand."""
+        asked = select(STREAM_ALERTS).where(STREAM_ALERTS.c.stream == stream)
+        with self._database.read() as connection:
+            rows = connection.execute(asked.order_by(STREAM_ALERTS.c.kind, STREAM_ALERTS.c.query))
+            return [_alert(row) for row in rows]
+
     def keep(self, stream: str, alert: Alert) -> None:
         """Write how an alert stands."""
         chosen = (

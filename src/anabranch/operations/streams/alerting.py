@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.streams.alerts.rules import AlertKind, AlertRules, with_settings
+from anabranch.streams.alerts.rules import AlertKind, AlertRule, AlertRules, with_settings
 
 if TYPE_CHECKING:  # a program without the service has no database
     from anabranch.store.alerts import StoredAlerts
@@ -46,6 +46,14 @@ class ChangedAlerts:
     stream: str
 
 
+def rule_lines(rules: AlertRules, before: Mapping[AlertKind, AlertRule]) -> tuple[AlertRuleLine, ...]:
+    """The rules beside those of before."""
+    return tuple(
+        AlertRuleLine(kind, rule.limit, rule.for_s, rule.is_on, rule != before[kind])
+        for kind, rule in rules.rules.items()
+    )
+
+
 async def plan(
     streams: StoredStreams,
     alerts: StoredAlerts,
@@ -67,11 +75,7 @@ async def plan(
                 raise InvalidFieldError("alerts", "receivers", f"there is no receiver {one!r}", told)
         chosen = None if "all" in receivers else tuple(dict.fromkeys(receivers))
         made = AlertRules(made.rules, chosen)
-    lines = tuple(
-        AlertRuleLine(kind, rule.limit, rule.for_s, rule.is_on, rule != before.rules[kind])
-        for kind, rule in made.rules.items()
-    )
-    told_to = tuple(sorted(known)) if made.receivers is None else made.receivers
+    lines, told_to = rule_lines(made, before.rules), made.told_to(known)
     hash_ = plan_hash("streams.alerts", name, revision, made.fields())
     return AlertsPlan(name, lines, told_to, hash_, made, revision)
 

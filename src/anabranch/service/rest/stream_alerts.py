@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from anabranch.operations.streams.alerting import AlertRuleLine
+from anabranch.operations.streams.alerting import AlertRuleLine, rule_lines
 from anabranch.service.answers import answered
 from anabranch.service.rest.streams import StreamNamePath
 from anabranch.service.web import AsViewer, Here, answer
@@ -59,14 +59,11 @@ async def stream_alerts(here: Here, name: StreamNamePath, _: AsViewer) -> JSONRe
     """The alerts of one stream, those that are over too, and its rules."""
     stored = here.stored
     _kept, found, (rules, _revision) = await stored.ask(
-        lambda: (stored.streams.get(name), stored.alerts.all().get(name, ()), stored.alerts.rules(name))
+        lambda: (stored.streams.get(name), stored.alerts.of(name), stored.alerts.rules(name))
     )
-    lines = tuple(
-        AlertRuleLine(kind, rule.limit, rule.for_s, rule.is_on, rule != DEFAULTS[kind])
-        for kind, rule in rules.rules.items()
-    )
-    receivers = tuple(sorted(here.alerting.receivers)) if rules.receivers is None else rules.receivers
-    return answer(StreamAlertsAnswer(name, tuple(_answer(name, one) for one in found), lines, receivers))
+    told = tuple(_answer(name, one) for one in found)
+    receivers = rules.told_to(here.alerting.receivers)
+    return answer(StreamAlertsAnswer(name, told, rule_lines(rules, DEFAULTS), receivers))
 
 
 def _answer(stream: str, one: Alert) -> StreamAlertAnswer:

@@ -56,6 +56,10 @@ class AlertRules:
         """Another limit, time or switch of a rule."""
         return replace(self, rules={**self.rules, kind: replace(self.rules[kind], **values)})
 
+    def told_to(self, known: Iterable[str]) -> tuple[str, ...]:
+        """Who is told, of those that a service has where none are named."""
+        return tuple(sorted(known)) if self.receivers is None else self.receivers
+
     def fields(self) -> dict[str, Any]:
         """As a document; what is as by default is left out."""
         rules = {kind.value: asdict(rule) for kind, rule in self.rules.items() if rule != DEFAULTS[kind]}
