@@ -13,7 +13,7 @@ from anabranch.config.offsets_file import start_of
 from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.streams import beginning, file_logs, running
-from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_script
+from anabranch.spark.streams.checkpoints import Beginning, note_script, noted
 from anabranch.spark.streams.file_logs import ForeignFilesError
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.trial import tried
@@ -148,7 +148,10 @@ class Starts:
 
     def tried(self, script: str) -> tuple[QueryTrial, ...]:
         """What would become of it."""
-        return tried(self.lab.analysed(script), script, noted_script(self.files), self.files, self.lab.analysed)
+        return tried(
+            *(self.lab.analysed(script), script, noted(self.files), self.files),
+            lambda before: self.lab.analysed(before.script),
+        )
 
     def start(self, script: str, begin: StreamBegin | None = None, stop_before_it_runs: bool = False) -> list[str]:
         """Run it over what there is; returns the names of the checkpoints."""
@@ -172,7 +175,7 @@ class Starts:
         finally:
             running.stop(queries, self.lab.progress.append)
             running.close(queries)
-        return [one.checkpoint.rpartition("/")[2] for one in queries]
+        return [one.directory for one in queries]
 
     def _analysed_at(self, script: str) -> beginning.AnalyseAt:
         def analysed(begun: Beginning) -> object:

@@ -50,7 +50,7 @@ from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
-from anabranch.spark.streams.checkpoints import Beginning, note_script, noted_artifacts, noted_script
+from anabranch.spark.streams.checkpoints import Beginning, NotedScript, note_script, noted
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -242,18 +242,18 @@ class JobOfStream:
     def _tried(
         self, spark: SparkSession, spec: StreamRunSpec, found: AnalysedScript, files: StoredFiles
     ) -> tuple[QueryTrial, ...]:
-        def analysed(script: str) -> AnalysedScript:
-            former = replace(spec, script=script, artifacts=noted_artifacts(files))
+        def analysed(before: NotedScript) -> AnalysedScript:
+            former = replace(spec, script=before.script, artifacts=before.artifacts)
             environment = RunEnvironment.of(former, self._options.spec.with_suffix("") / "former")
             try:
                 kafka, functions = KafkaReading(UnaskedClusters(), looks_up=False), ScriptFunctions(environment)
                 # In a session of its own: what the script declares is no other script's.
                 own = spark.newSession()
-                return analyse(script, own, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
+                return analyse(before.script, own, self._kinds(spec), kafka, catalog=spec.catalog, functions=functions)
             finally:
                 environment.remove()
 
-        trials = tried(found, spec.script, noted_script(files), files, analysed)
+        trials = tried(found, spec.script, noted(files), files, analysed)
         if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):
             self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
         return trials

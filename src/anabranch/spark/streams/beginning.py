@@ -13,7 +13,7 @@ from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.model.start import StartPosition
 from anabranch.spark.streams.analysis import AnalysedScript
 from anabranch.spark.streams.checkpoints import Beginning, batches, begin, beginning_of, directory_of, own, reached
-from anabranch.spark.streams.running import RunningQuery
+from anabranch.spark.streams.running import RunningQuery, checkpoint_at
 from anabranch.storage.files import StoredFiles
 from anabranch.streams.state.results import QueryTrial, StateChangedError, StateChoice, TrialResult
 
@@ -54,16 +54,15 @@ def prepare(
         if beginning is not None:
             directory = directory_of(query, spec.begin.number)
             made[directory] = beginning
-        one.checkpoint = f"{spec.checkpoints.rstrip('/')}/{directory}"
+        one.checkpoint = checkpoint_at(spec, directory)
         check_sink(one)
     for directory, beginning in made.items():
         begin(files, directory, beginning)
     for one in running:
-        query, directory = one.plan.query, one.checkpoint.rpartition("/")[2]
-        beginning = made.get(directory) or beginning_of(files, directory)
-        if beginning is not None and not beginning.is_empty and not batches(files, directory, "offsets"):
+        beginning = made.get(one.directory) or beginning_of(files, one.directory)
+        if beginning is not None and not beginning.is_empty and not batches(files, one.directory, "offsets"):
             found = analyse_at(beginning)
-            one.plan = next(plan for plan in found.inserts if plan.query == query)
+            one.plan = next(plan for plan in found.inserts if plan.query == one.plan.query)
 
 
 def positions(beginning: Beginning, parse: Callable[[str], StartPosition]) -> tuple[StartPosition | None, bool]:

@@ -127,15 +127,17 @@ def note_script(files: StoredFiles, version: int, script: str, artifacts: Sequen
     files.put(NOTED, json.dumps(told).encode(), via=f".{NOTED}")
 
 
-def noted_script(files: StoredFiles) -> str | None:
-    """The script that ran with these checkpoints last; None where nobody noted one."""
+@dataclass(frozen=True, slots=True)
+class NotedScript:
+    """A script that ran with some checkpoints, and what its functions came from."""
+
+    script: str
+    artifacts: tuple[ArtifactPin, ...]
+
+
+def noted(files: StoredFiles) -> NotedScript | None:
+    """The one that ran with these checkpoints last; None where nobody noted one."""
     if files.stat(NOTED) is None:
         return None
-    return str(json.loads(files.read(NOTED, _MOST))["script"])
-
-
-def noted_artifacts(files: StoredFiles) -> tuple[ArtifactPin, ...]:
-    """What the functions of the noted script came from; none where nobody noted any."""
-    if files.stat(NOTED) is None:
-        return ()
-    return _PINS.validate_python(json.loads(files.read(NOTED, _MOST)).get("artifacts", []))
+    told = json.loads(files.read(NOTED, _MOST))
+    return NotedScript(str(told["script"]), _PINS.validate_python(told.get("artifacts", [])))

@@ -51,7 +51,7 @@ def check(spark: SparkSession, one: RunningQuery, files: StoredFiles) -> None:
     if target.provider not in FILES:
         return
     path = option(target, "path")
-    planned = max(batches(files, one.checkpoint.rpartition("/")[2], "offsets"), default=-1)
+    planned = max(batches(files, one.directory, "offsets"), default=-1)
     logged = _last(spark, path)
     if logged > planned:
         raise ForeignFilesError(target.name, path, logged, planned)

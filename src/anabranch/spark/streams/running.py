@@ -10,7 +10,6 @@ Invariants
 from __future__ import annotations
 
 import time
-import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.spark.streams.analysis import InsertPlan
+from anabranch.spark.streams.checkpoints import directory_of
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
 from anabranch.spark.streams.progress import QueryTotals, progress_fields
@@ -45,6 +45,11 @@ class RunningQuery:
     error: AnabranchError | None = None
     totals: QueryTotals = field(default_factory=QueryTotals)
     _told: str = ""
+
+    @property
+    def directory(self) -> str:
+        """Of its checkpoint, below those of the stream."""
+        return self.checkpoint.rpartition("/")[2]
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Hand a micro-batch to its sink; an error of ours is kept, for Spark hands on its text alone."""
@@ -71,9 +76,14 @@ class RunningQuery:
             yield progress_fields(self.plan.query, one.json(), self.totals, self.sink.counts if is_batch else None)
 
 
+def checkpoint_at(spec: StreamRunSpec, directory: str) -> str:
+    """Where a checkpoint is, by its directory below those of the stream."""
+    return f"{spec.checkpoints.rstrip('/')}/{directory}"
+
+
 def checkpoint_of(spec: StreamRunSpec, query: str) -> str:
-    """Where a query's checkpoint is."""
-    return f"{spec.checkpoints.rstrip('/')}/{urllib.parse.quote(query, safe=' .-_')}"
+    """Where a query's first checkpoint is."""
+    return checkpoint_at(spec, directory_of(query))
 
 
 def open_sinks(

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.errors import AnabranchError
 from anabranch.spark.scratch import ScratchDirectory
 from anabranch.spark.streams.analysis import AnalysedScript, InsertPlan
-from anabranch.spark.streams.checkpoints import batches, own
+from anabranch.spark.streams.checkpoints import NotedScript, batches, own
 from anabranch.spark.streams.failing import innermost
 from anabranch.spark.streams.refusals import sentence
 from anabranch.storage.files import StoredFiles
@@ -35,11 +35,11 @@ from anabranch.streams.tables import TableDeclaration
 
 _LOOK_S = 0.05
 _MOST = 64 << 20
-Analyse = Callable[[str], AnalysedScript]
+Analyse = Callable[[NotedScript], AnalysedScript]
 
 
 def tried(
-    now: AnalysedScript, script: str, noted: str | None, files: StoredFiles, analyse: Analyse
+    now: AnalysedScript, script: str, noted: NotedScript | None, files: StoredFiles, analyse: Analyse
 ) -> tuple[QueryTrial, ...]:
     """A result for each INSERT of a script, then for each query that only the one before had.
 
@@ -48,7 +48,7 @@ def tried(
     before: Mapping[str, InsertPlan] = {}
     tables: Mapping[str, TableDeclaration] = {}
     unknown = ""
-    if noted is not None and noted != script:
+    if noted is not None and noted.script != script:
         try:
             found = analyse(noted)
             before, tables = {one.query: one for one in found.inserts}, found.tables
@@ -60,7 +60,7 @@ def tried(
         asked = plan.query, plan.number, plan.line
         if not batches(files, directory, "offsets"):
             trials.append(QueryTrial(*asked, TrialResult.NEW, directory))
-        elif noted == script:
+        elif noted is not None and noted.script == script:
             trials.append(QueryTrial(*asked, TrialResult.SAME, directory))
         else:
             told = (unknown,) if unknown else _meaning(before.get(plan.query), tables, plan, now.tables)
