@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from anabranch.jars.connector import with_connector
 from anabranch.spark.session import session
 
 ZONE = "America/New_York"
@@ -19,6 +20,7 @@ def spark() -> Iterator[SparkSession]:
         made.conf.set("spark.sql.session.timeZone", ZONE)
         yield made
         return
-    made = session("sinks", "local[2]", {"spark.sql.session.timeZone": ZONE})
+    # with the Kafka source, though no sink needs it: other tests of this process go on with its JVM
+    made = session("sinks", "local[2]", with_connector({"spark.sql.session.timeZone": ZONE}))
     yield made
     made.stop()
