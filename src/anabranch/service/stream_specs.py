@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import RefusedError
+from anabranch.model.accounts import Role
 from anabranch.operations.catalog.loading import catalog_for
 from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
+from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy
 
 
 @dataclass(eq=False)
@@ -23,12 +25,16 @@ class AuthorGoneError(RefusedError):
     _hint = "have somebody with the grants save it as another version: `anabranch stream edit NAME FILE`"
 
 
-async def catalog_spec_for(stored: Stored, routing: Routing, clusters: ClusterPool, account: str) -> CatalogSpec:
-    """What a script of an account may use of the catalog of now; raises AuthorGoneError, StoreError.
+async def catalog_spec_for(
+    stored: Stored, routing: Routing, clusters: ClusterPool, account: str, author: str
+) -> CatalogSpec:
+    """What a script may use that runs with the grants of an account; raises AuthorGoneError, StoreError.
 
-    ``account`` is the author of the version that runs, or who asks for a preview.
+    The script's own tables are judged by who wrote it: where its ``author`` is an admin now they may name topics and
+    servers that the catalog does not have.
     """
-    accounts = await stored.ask(stored.accounts.all)
-    if not any(one.name == account and one.disabled_at is None for one in accounts):
+    roles = {one.name: one.role for one in await stored.ask(stored.accounts.all) if one.disabled_at is None}
+    if account not in roles:
         raise AuthorGoneError(account)
-    return await catalog_for(ServiceCatalogDesk(stored, routing, clusters, account), account)
+    policy = InlinePolicy() if roles.get(author) is Role.ADMIN else CATALOG_ALONE
+    return await catalog_for(ServiceCatalogDesk(stored, routing, clusters, account), account, policy)

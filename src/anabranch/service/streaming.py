@@ -219,7 +219,9 @@ class Streaming:
         self._told(stream.name)
         try:
             version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
-            catalog = await catalog_spec_for(self._stored, self._routing, self._clusters, version.author)
+            catalog = await catalog_spec_for(
+                self._stored, self._routing, self._clusters, version.author, version.author
+            )
             spec = StreamRunSpec(
                 stream=stream.name,
                 version=made.version,

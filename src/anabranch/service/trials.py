@@ -57,8 +57,8 @@ _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 log = structlog.get_logger()
 
 
-CatalogFor = Callable[[str], Awaitable[CatalogSpec]]
-"""What an account may use of the catalog."""
+CatalogFor = Callable[[str, str], Awaitable[CatalogSpec]]
+"""What an account may use of the catalog, in a script of an author."""
 
 
 class Trials:
@@ -118,7 +118,7 @@ class Trials:
         split(question.script)
         if not self._most[question.kind]:
             raise PreviewsOffError()
-        spec, now = self._spec(question, await self._catalog_for(account)), now_ms()
+        spec, now = self._spec(question, await self._catalog_for(account, question.author or account)), now_ms()
         if not fresh:
             for one in reversed(self._known.values()):
                 if one.answers(account, question, spec) and now - (one.ended_ms or now) <= CACHED_S * 1000:

@@ -43,6 +43,12 @@ class PrincipalError(ConfigError):
     _hint = "write user:NAME or group:NAME"
 
 
+_GRANTED = frozenset({*Privilege, "define", "use"})
+"""First words of what a grant would allow; nobody is granted to ``call``, ``set`` or ``make`` what is closed."""
+LET_CATALOG = "let the catalog have"
+"""In what is denied to a script's own table, and allowed to one of the catalog."""
+
+
 @dataclass(eq=False)
 class DeniedError(RefusedError):
     """Something was asked for that no grant allows; of what is denied only the names are told."""
@@ -54,7 +60,15 @@ class DeniedError(RefusedError):
     def message(self) -> str:
         return f"{self.who} may not {'; may not '.join(self.denied)}"
 
-    _hint = "ask an owner, or an admin, for a grant: `anabranch catalog grant PRIVILEGE NAME PRINCIPAL --execute`"
+    @property
+    def hint(self) -> str:
+        own = [one for one in self.denied if LET_CATALOG in one]
+        if any(one.split(" ", 1)[0] in _GRANTED for one in self.denied if one not in own):
+            fix = "`anabranch catalog grant PRIVILEGE NAME PRINCIPAL --execute`"
+            return f"ask an owner, or an admin, for a grant: {fix}"
+        if own:
+            return "who manages a database of the catalog defines tables in it: `anabranch catalog create FILE`"
+        return "no grant allows it: leave it out"
 
 
 @dataclass(frozen=True, slots=True, order=True)

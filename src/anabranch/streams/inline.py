@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from anabranch.streams.catalog.names import object_name
 from anabranch.streams.catalog.objects import topic_of
 from anabranch.streams.declared import reaches
-from anabranch.streams.grants import DeniedError, Privilege
+from anabranch.streams.grants import LET_CATALOG, DeniedError, Privilege
 from anabranch.streams.needed import PlanNeeds, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 
@@ -25,6 +25,7 @@ BY_ADDRESS = frozenset(
     }
 )
 """Providers whose tables a script may declare itself: they name a server, and bring what opens it."""
+_REACHING_NOTHING = frozenset({"rate", "rate-micro-batch", "console", "noop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ class InlinePolicy:
     free_topics: bool = True
     providers: frozenset[str] = BY_ADDRESS
     is_open: bool = False
+
+
+CATALOG_ALONE = InlinePolicy(free_topics=False, providers=_REACHING_NOTHING)
+"""Of an author whom nobody vouches for: what holds data is a table, or the topic of a table, of the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: Tab
         for name, privilege in needs.inline
         if (why := why_not_own(declared.get(name), privilege, access))
     ]
-    found += [f"read what has no name in the catalog ({kind})" for kind in needs.sources]
+    found += [f"look into what has no name in the catalog ({kind})" for kind in needs.sources]
     return (*found, *needs.calls)
 
 
@@ -100,9 +105,9 @@ def why_not_own(declaration: TableDeclaration | None, privilege: Privilege | Non
     provider, policy = declaration.provider.lower(), access.policy
     if not policy.is_open:
         if provider != "kafka" and provider not in policy.providers:
-            return f"a script may not declare a table of provider {declaration.provider}: let the catalog have it"
+            return f"a script may not declare a table of provider {declaration.provider}: {LET_CATALOG} it"
         if why := reaches(declaration):
-            return f"{why}: let the catalog have the table"
+            return f"{why}: {LET_CATALOG} the table"
     if provider != "kafka" or privilege is None:
         return ""
     topic = topic_of(declaration)
@@ -116,7 +121,8 @@ def why_not_own(declaration: TableDeclaration | None, privilege: Privilege | Non
 def _why_not_topic(code: str, topic: str, privilege: Privilege, access: TableAccess) -> str:
     tables = access.topics.get(f"{access.leads.get(code, code)}/{topic}", ())
     if not tables:
-        return "" if access.policy.free_topics else f"no table of the catalog has topic {topic} of cluster {code}"
+        why = f"no table of the catalog has topic {topic} of cluster {code}: {LET_CATALOG} one"
+        return "" if access.policy.free_topics else why
     if any(access.allows(table, privilege) for table in tables):
         return ""
     shown = ", ".join(object_name(table).short for table in tables)

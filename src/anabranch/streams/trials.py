@@ -47,7 +47,7 @@ class TrialQuestion:
 
     The rest is a preview's: ``select`` is a statement's number, 0 for the first that has rows; ``start`` a position in
     Kafka tables, None for what each table says; ``rows`` and ``seconds`` are its limits.  ``artifacts`` are what its
-    functions come from.
+    functions come from; ``author`` saved it, empty for a text of who asks.
     """
 
     kind: TrialKind
@@ -59,6 +59,7 @@ class TrialQuestion:
     rows: int = 100
     seconds: float = 60.0
     artifacts: tuple[ArtifactPin, ...] = ()
+    author: str = ""
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from anabranch.model.accounts import Role
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.service.trial_process import start_trial
 from anabranch.store.accounts import Accounts
 from qa.service import Served, serving, until
 from tests.integration.console import console
@@ -88,6 +89,37 @@ def test_a_stream_has_the_grants_of_its_author_as_it_starts_and_tells_its_lineag
     Accounts(served.instance.stored.database).set("mei", now_ms(), disabled=True)
     stream(served, "admin", "start", stream=NAME)
     until(lambda: "is disabled or not there" in why(served))
+
+
+def test_an_operator_saves_what_reads_and_writes_the_catalog(tmp_path: Path) -> None:
+    """And nothing else; what an admin saved he tries as it is, with his own grants."""
+    clusters = {"main": {"bootstrap": ["127.0.0.1:1"]}}
+    free = "CREATE TABLE mine USING kafka OPTIONS (cluster 'main', topic 'free', format 'json');\n"
+    into = "CREATE TABLE shown USING console;\nINSERT INTO shown SELECT value FROM STREAM {};\n"
+    with serving(str(tmp_path / "store.db"), clusters, tmp_path, tries=start_trial) as made:
+        until(lambda: made.instance.acting.acts)
+        create(made, "admin", DEFINED)
+        request = {"stream": "own", "script": free + into.format("mine")}
+        found = made.ask("POST", "/api/v1/streams/create/plan", request, role="operator").json
+        assert "detail" in found, found
+        assert "the catalog has topic free of cluster main" in found["detail"]
+        assert "catalog create" in found["hint"]
+        stream(made, "admin", "create", **request)
+        assert checked(made, {"stream": "own"})["state"] == "finished"
+        request["script"] = into.format("shop.clicks")
+        found = made.ask("POST", "/api/v1/streams/edit/plan", request, role="operator").json
+        assert "may not read shop.clicks" in found["detail"] and "catalog grant" in found["hint"]
+        do(made, "admin", "grant", privilege="read", name="shop.clicks", principal="user:operator")
+        stream(made, "operator", "edit", **request)
+        assert made.instance.stored.streams.version("own", 2).author == "operator"
+
+
+def checked(served: Served, request: dict[str, str]) -> dict[str, object]:
+    """A validation that an operator has asked for, once it is over."""
+    trial = served.ask("POST", "/api/v1/trials", {"kind": "validation", **request}, role="operator").json
+    until(lambda: served.get(f"/api/v1/trials/{trial['id']}", "operator")["ended_at_ms"] is not None)
+    found: dict[str, object] = served.get(f"/api/v1/trials/{trial['id']}", "operator")
+    return found
 
 
 def _shows_lineage(served: Served) -> None:

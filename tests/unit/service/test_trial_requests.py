@@ -38,7 +38,7 @@ def refused(trying: Served, body: object, role: str = "admin") -> Any:
 @pytest.mark.parametrize(
     ("body", "role", "status", "said"),
     [
-        (PREVIEW, "operator", 403, "admin"),
+        (PREVIEW, "viewer", 403, "operator"),
         ({"kind": "preview", "stream": "pv"}, "viewer", 403, "operator"),
         ({"kind": "preview", "stream": "pv"}, "operator", 404, "no stream 'pv'"),
         ({"kind": "preview"}, "admin", 422, "neither a script nor a stream"),
@@ -86,8 +86,8 @@ def test_a_trial_is_shown_to_who_asked_and_to_admins(trying: Served) -> None:
 def test_a_script_is_not_saved_where_it_cannot_be_looked_at(trying: Served) -> None:
     """It is not known whether it can run, and a service without Spark would not run it."""
     request = {"stream": "pv", "script": SCRIPT}
-    assert trying.ask("POST", "/api/v1/streams/create/plan", request, role="operator").status == 403
-    found = trying.ask("POST", "/api/v1/streams/create/plan", request, role="admin")
+    assert trying.ask("POST", "/api/v1/streams/create/plan", request, role="viewer").status == 403
+    found = trying.ask("POST", "/api/v1/streams/create/plan", request, role="operator")
     assert (found.status, found.json["title"]) == (409, "not validated")
     assert "pyspark" in found.json["detail"] and "pip install" in found.json["hint"]
 

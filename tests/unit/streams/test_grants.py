@@ -88,6 +88,22 @@ def test_a_refusal_names_what_is_denied_and_nothing_else() -> None:
     assert error.message == "mei may not read shop.orders; may not write shop.out"
 
 
+@pytest.mark.parametrize(
+    ("denied", "fix"),
+    [
+        (("call reflect, which calls methods of Java",), "leave it out"),
+        (("set spark.x", "read shop.orders"), "catalog grant"),
+        (("read mine: topic t of cluster c is that of shop.t",), "catalog grant"),
+        (("read mine: no table of the catalog has topic t of cluster c: let the catalog have one",), "catalog create"),
+        (("declare mine: a script may not: let the catalog have it", "make a function of a class"), "catalog create"),
+        (("look into what has no name in the catalog (parquet)",), "leave it out"),
+    ],
+)
+def test_the_hint_is_what_would_help(denied: tuple[str, ...], fix: str) -> None:
+    """A grant only where one can be given."""
+    assert fix in DeniedError("mei", denied).hint
+
+
 @pytest.mark.parametrize("text", ["", "mei", "user:", "role:admin", "user:" + "x" * 200, "user:a\nb"])
 def test_a_principal_that_names_nobody_is_refused(text: str) -> None:
     """Before it is kept."""

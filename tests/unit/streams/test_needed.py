@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.streams.grants import DeniedError, Privilege
-from anabranch.streams.inline import InlinePolicy, TableAccess, check_plans, denied
+from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy, TableAccess, check_plans, denied
 from anabranch.streams.needed import PlanNeeds, PlanTextError, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 from tests.spark.plan_scripts import REGISTERED, SCRIPTS
@@ -126,10 +127,18 @@ def test_what_a_script_declares_itself_is_a_policy() -> None:
     """Scripts without a catalog go on working: topics that no table has, and servers; no path of the machine."""
     assert not why(access(), topic="free")
     assert why(access(free=False), topic="free") == (
-        "read mine: no table of the catalog has topic free of cluster code",
+        "read mine: no table of the catalog has topic free of cluster code: let the catalog have one",
     )
     assert not why(access(), provider="redis")
     assert why(access(), topic="free, t") == ("read mine: topic t of cluster code is that of shop.t",)
     assert "let the catalog have it" in why(access(), provider="parquet")[0]
     assert denied(PlanNeeds(inline=(("gone", Privilege.READ),)), {}, access())
     assert why(access(), topic="")
+
+
+@pytest.mark.parametrize("provider", ["postgresql", "redis", "jdbc", "parquet"])
+def test_what_nobody_vouches_for_reaches_the_catalog_alone(provider: str) -> None:
+    """No topic and no server that the catalog does not have; rows that nobody keeps are free."""
+    alone = replace(access(Privilege.READ), policy=CATALOG_ALONE)
+    assert "let the catalog have it" in why(alone, provider=provider)[0]
+    assert why(alone, topic="free") and not why(alone, topic="t") and not why(alone, provider="rate")

@@ -2328,7 +2328,7 @@ export interface paths {
          * Ask
          * @description Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
          *
-         *     An operator tries what was saved, an admin any script.  Nothing is written anywhere.
+         *     Nothing is written anywhere.
          */
         post: operations["ask_api_v1_trials_post"];
         delete?: never;

@@ -15,14 +15,15 @@ from anabranch.streams.inline import InlinePolicy, TableAccess
 from anabranch.streams.tables import TableDeclaration
 
 
-async def catalog_for(desk: CatalogDesk, account: str, policy: InlinePolicy | None = None) -> CatalogSpec:
+async def catalog_for(desk: CatalogDesk, account: str, policy: InlinePolicy) -> CatalogSpec:
     """What the streams of an account may use; raises StoreError.
 
-    Who manages the whole catalog may also declare tables of files and secrets, as he may in the catalog.
+    ``policy`` is that of a script's own tables.  Who manages the whole catalog may also declare tables of files and
+    secrets, as he may in the catalog.
     """
     found = await known(desk, account)
     is_open = found.authority.has([CATALOG], Privilege.MANAGE)
-    return spec_of(found, policy or InlinePolicy(is_open=is_open))
+    return spec_of(found, InlinePolicy(is_open=True) if is_open else policy)
 
 
 def spec_of(found: KnownCatalog, policy: InlinePolicy) -> CatalogSpec:

@@ -215,7 +215,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "streams.create",
         "Save a new stream: a SQL job",
-        Role.ADMIN,
+        Role.OPERATOR,
         CreateStreamRequest,
         SaveStreamPlan,
         SavedStream,
@@ -225,12 +225,11 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _save,
         execute="",
         files=_files,
-        planner=Role.ADMIN,
     ),
     Verb(
         "streams.edit",
         "Save another version of a stream",
-        Role.ADMIN,
+        Role.OPERATOR,
         EditStreamRequest,
         SaveStreamPlan,
         SavedStream,
@@ -240,7 +239,6 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _save,
         execute="",
         files=_files,
-        planner=Role.ADMIN,
     ),
     Verb(
         "streams.publish",
