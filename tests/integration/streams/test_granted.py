@@ -191,8 +191,6 @@ DOORS = [
     ("SELECT from_protobuf(X'00', 'M', '{file}')", "call from_protobuf, which opens files"),
     ("SELECT TRANSFORM(value) USING 'cat' AS (x) FROM shop.clicks", "run a program (TRANSFORM)"),
     ("CREATE TEMPORARY FUNCTION f AS 'java.lang.Runtime'", "make a function of a class or a jar"),
-    ("CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR '{file}'", "make a function of a class or a jar"),
-    ("CREATE FUNCTION f AS 'a.B' USING JAR '{file}'", "make a function of a class or a jar"),
     ("CREATE OR REPLACE FUNCTION shop.twice(x INT) RETURNS INT RETURN 1", "make a function of the catalog"),
     ("SET spark.sql.runSQLOnFiles = true", "set spark.sql.runSQLOnFiles"),
     ("SET spark.sql.variable.substitute = true", "set spark.sql.variable.substitute"),
@@ -241,6 +239,8 @@ def test_a_way_out_of_the_tables_is_closed(lab: StreamLab, tmp_path: Path, state
         ("SHOW TABLES", "is no part"),
         ("DESCRIBE shop.orders", "is no part"),
         ("SET VAR x = 1", "is no part"),
+        ("CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR '{file}'", "is a path"),
+        ("CREATE FUNCTION f AS 'a.B' USING JAR '{file}'", "is a path"),
     ],
 )
 def test_a_statement_that_reaches_out_is_none_of_a_script(
