@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
@@ -26,7 +27,8 @@ class CatalogSpec:
     """Registered before the script, in this order: tables, views, functions (whole CREATE statements).
 
     ``hidden`` are the names of what is there and may not be used: an unknown table with such a name is one that no
-    grant allows.  ``access`` is what the job decides by, from its own analysed plans.
+    grant allows.  ``access`` is what the job decides by, from its own analysed plans.  ``attached`` are Spark's own
+    catalogs, each with the connector that writes there or an empty text.
     """
 
     access: TableAccess
@@ -34,6 +36,7 @@ class CatalogSpec:
     views: tuple[NamedQuery, ...] = ()
     functions: tuple[str, ...] = ()
     hidden: frozenset[str] = field(default_factory=frozenset)
+    attached: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The versioned text."""

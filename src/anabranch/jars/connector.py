@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import sys
 from collections.abc import Mapping
@@ -35,18 +36,28 @@ def connector(spark_version: str) -> tuple[Path, ...]:
 
     Raises ``NoConnectorError``, ``MissingProgramError``, ``JarsNotResolvedError``.
     """
-    name = LOCKED.get(".".join(spark_version.split(".")[:2]))
+    name = LOCKED.get(_line(spark_version))
     if name is None:
         raise NoConnectorError(spark_version, tuple(LOCKED))
     return tuple(sorted(bring(locked(name)).glob("*.jar")))
 
 
 def with_connector(settings: Mapping[str, str], spark_version: str | None = None) -> dict[str, str]:
-    """Spark settings that bring the connector, unless they bring jars of their own or Spark has it already."""
-    if any(name.startswith(_JARS) for name in settings) or _is_in_spark():
+    """Spark settings that bring the connector beside other jars, unless they have it, or packages, or Spark has it.
+
+    For a version of Spark that no connector is locked for, jars that are brought are left alone.
+    """
+    version, own = spark_version or metadata.version("pyspark"), settings.get(_JARS, "")
+    names = [Path(one.strip()).name for one in own.split(",")]
+    if any(name.startswith(f"{_JARS}.") for name in settings) or fnmatch.filter(names, _SOURCE) or _is_in_spark():
         return dict(settings)
-    jars = connector(spark_version or metadata.version("pyspark"))
-    return {**settings, _JARS: ",".join(map(str, jars))}
+    if own and _line(version) not in LOCKED:
+        return dict(settings)
+    return {**settings, _JARS: ",".join([*([own] if own else []), *map(str, connector(version))])}
+
+
+def _line(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def _is_in_spark() -> bool:

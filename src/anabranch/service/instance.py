@@ -92,7 +92,7 @@ class Instance:
         )
         told = settings.receivers, addresses.public or ""
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
-        grants = partial(catalog_spec_for, stored, self.routing, self.clusters)
+        grants = partial(catalog_spec_for, stored, self.routing, self.clusters, settings.jobs.settings)
         self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
         self.reach = Reach(
             self.clusters,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.config.catalogspec import CatalogSpec
@@ -12,6 +13,7 @@ from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
+from anabranch.streams.catalog.attached import attached
 from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy
 
 
@@ -26,15 +28,16 @@ class AuthorGoneError(RefusedError):
 
 
 async def catalog_spec_for(
-    stored: Stored, routing: Routing, clusters: ClusterPool, account: str, author: str
+    stored: Stored, routing: Routing, clusters: ClusterPool, settings: Mapping[str, str], account: str, author: str
 ) -> CatalogSpec:
     """What a script may use that runs with the grants of an account; raises AuthorGoneError, StoreError.
 
-    The script's own tables are judged by who wrote it: where its ``author`` is an admin now they may name topics and
-    servers that the catalog does not have.
+    ``settings`` of its Spark attach catalogs.  The script's own tables are judged by who wrote it: where its
+    ``author`` is an admin now they may name topics and servers that the catalog does not have.
     """
     roles = {one.name: one.role for one in await stored.ask(stored.accounts.all) if one.disabled_at is None}
     if account not in roles:
         raise AuthorGoneError(account)
     policy = InlinePolicy() if roles.get(author) is Role.ADMIN else CATALOG_ALONE
-    return await catalog_for(ServiceCatalogDesk(stored, routing, clusters, account), account, policy)
+    desk = ServiceCatalogDesk(stored, routing, clusters, account)
+    return await catalog_for(desk, account, policy, attached(settings))

@@ -220,7 +220,8 @@ class Streaming:
         try:
             version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
             catalog = await catalog_spec_for(
-                self._stored, self._routing, self._clusters, version.author, version.author
+                *(self._stored, self._routing, self._clusters, self._jobs.settings),
+                *(version.author, version.author),
             )
             spec = StreamRunSpec(
                 stream=stream.name,

@@ -46,7 +46,9 @@ CATALOG_ALONE = InlinePolicy(free_topics=False, providers=_REACHING_NOTHING)
 
 @dataclass(frozen=True, slots=True)
 class TableAccess:
-    """What an account may do, by full name of the object; ``account`` is told in refusals.
+    """What an account may do, by full name of the object, or in an attached catalog of what it is in.
+
+    ``account`` is told in refusals.
 
     ``topics`` are the tables of each topic as ``cluster/topic``; ``leads`` is the cluster of each code that is led to
     one of another name.
@@ -60,7 +62,9 @@ class TableAccess:
 
     def allows(self, name: str, privilege: Privilege) -> bool:
         """Whether it is allowed on an object."""
-        return privilege in self.may.get(name, ())
+        parts = name.split(".")
+        above = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        return any(privilege in self.may.get(one, ()) for one in above)
 
 
 def denied(needs: PlanNeeds, inline: Mapping[str, TableDeclaration], access: TableAccess) -> tuple[str, ...]:

@@ -99,6 +99,7 @@ def test_the_connector_is_that_of_sparks_version_line(monkeypatch: pytest.Monkey
         jar.parent.mkdir(exist_ok=True)
         jar.touch()
         assert with_connector({"a": "b"}, version) == {"a": "b", "spark.jars": str(jar)}
+        assert with_connector({"spark.jars": "lake.jar"}, version) == {"spark.jars": f"lake.jar,{jar}"}
     with pytest.raises(NoConnectorError, match=r"for Spark 4\.9\.0, only for 4\.1 and 4\.2"):
         with_connector({}, "4.9.0")
 
@@ -107,6 +108,8 @@ def test_the_connector_is_that_of_sparks_version_line(monkeypatch: pytest.Monkey
 def test_who_brings_jars_is_left_alone(fresh: Path, setting: str) -> None:
     """Nothing is looked for."""
     assert with_connector({setting: "mine"}, "4.9.0") == {setting: "mine"}
+    own = {"spark.jars": "lake.jar, /jars/spark-sql-kafka-0-10_2.13-4.1.0.jar"}
+    assert with_connector(own, "4.1.3") == own
 
 
 def test_a_spark_that_has_the_connector_is_left_alone(

@@ -6,27 +6,34 @@ Invariant
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from anabranch.config.catalogspec import CatalogSpec, NamedQuery
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
 from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, Function, Table, View
-from anabranch.streams.grants import Privilege
+from anabranch.streams.grants import Authority, Privilege
 from anabranch.streams.inline import InlinePolicy, TableAccess
 from anabranch.streams.tables import TableDeclaration
 
 
-async def catalog_for(desk: CatalogDesk, account: str, policy: InlinePolicy) -> CatalogSpec:
+async def catalog_for(
+    desk: CatalogDesk, account: str, policy: InlinePolicy, attached: Mapping[str, str]
+) -> CatalogSpec:
     """What the streams of an account may use; raises StoreError.
 
-    ``policy`` is that of a script's own tables.  Who manages the whole catalog may also declare tables of files and
-    secrets, as he may in the catalog.
+    ``policy`` is that of a script's own tables, ``attached`` are catalogs of Spark's own.  Who manages the whole
+    catalog may also declare tables of files and secrets, as he may in the catalog.
     """
     found = await known(desk, account)
     is_open = found.authority.has([CATALOG], Privilege.MANAGE)
-    return spec_of(found, InlinePolicy(is_open=True) if is_open else policy)
+    return spec_of(found, InlinePolicy(is_open=True) if is_open else policy, attached)
 
 
-def spec_of(found: KnownCatalog, policy: InlinePolicy) -> CatalogSpec:
+def spec_of(
+    found: KnownCatalog, policy: InlinePolicy, attached: Mapping[str, str] = MappingProxyType({})
+) -> CatalogSpec:
     """The part of the catalog that an account may use (H1)."""
     may: dict[str, tuple[Privilege, ...]] = {}
     tables: list[TableDeclaration] = []
@@ -49,6 +56,16 @@ def spec_of(found: KnownCatalog, policy: InlinePolicy) -> CatalogSpec:
             views.append(NamedQuery(short, one.query))
         elif isinstance(one, Function):
             functions.append(one.statement)
+    may |= _in_attached(found.authority, attached)
     topics = {f"{cluster}/{topic}": names for (cluster, topic), names in found.topics.items()}
     access = TableAccess(found.authority.account, may, topics, dict(found.leads), policy)
-    return CatalogSpec(access, tuple(tables), tuple(views), tuple(functions), frozenset(hidden))
+    return CatalogSpec(access, tuple(tables), tuple(views), tuple(functions), frozenset(hidden), dict(attached))
+
+
+def _in_attached(authority: Authority, attached: Mapping[str, str]) -> dict[str, tuple[Privilege, ...]]:
+    """What an account may do in attached catalogs: on what its grants are, and on all below it."""
+    named = {one.securable for one in authority.grants if one.securable.partition(".")[0] in attached}
+    found = {
+        name: tuple(one for one in Privilege if authority.has([name], one)) for name in sorted({*attached, *named})
+    }
+    return {name: privileges for name, privileges in found.items() if privileges}

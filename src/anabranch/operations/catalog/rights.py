@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.errors import ConfigError, RefusedError
@@ -110,11 +110,23 @@ def securable(level: str, name: str) -> str:
     raise GrantTargetError(level)
 
 
-async def plan_grant(desk: CatalogDesk, on: str, principal: str, privilege: Privilege, *, give: bool) -> GrantPlan:
-    """Give or take a grant on a securable's full name; raises PrincipalError, NoEntryError, DeniedError, StoreError."""
+async def plan_grant(
+    desk: CatalogDesk,
+    on: str,
+    principal: str,
+    privilege: Privilege,
+    *,
+    give: bool,
+    attached: Collection[str] = (),
+) -> GrantPlan:
+    """Give or take a grant on a securable's full name; raises PrincipalError, NoEntryError, DeniedError, StoreError.
+
+    What is in one of the ``attached`` catalogs is not known here, and need not be there.
+    """
     found = await known(desk)
     check_principal(principal)
-    _check_there(found, on)
+    if on.partition(".")[0] not in attached:
+        _check_there(found, on)
     parts = on.split(".")
     found.need(Privilege.MANAGE, *(".".join(parts[:count]) for count in range(1, len(parts) + 1)))
     grant = Grant(on, principal, privilege)

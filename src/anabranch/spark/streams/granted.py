@@ -21,17 +21,19 @@ from anabranch.errors import AnabranchError, ConfigError
 from anabranch.spark.streams.closing import closed_session, plan_of
 from anabranch.spark.streams.dotted import led
 from anabranch.spark.streams.refusals import sentence
+from anabranch.streams.catalog.attached import attached_name
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.names import DATABASE, CatalogNameError, object_name
 from anabranch.streams.catalog.objects import Function
 from anabranch.streams.closed import FUNCTIONS
-from anabranch.streams.grants import DeniedError
+from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.needed import Registered
 from anabranch.streams.tables import TableDeclaration
 
 Parts = tuple[str, ...]
 RELATION = re.compile(r"'UnresolvedRelation \[(?P<name>[^\]]*)\], \[[^\]]*\], (?P<streams>true|false)")
 _QUERIES = re.compile(r"^[\s:+-]*CTE \[(?P<names>[^\]]*)\]$", re.MULTILINE)
+_NAMED_LATER = "PlanWithUnresolvedIdentifier"
 _SQL_FUNCTION = "CreateUserDefinedFunction"
 _NO_ROUTINE = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")
 _NO_TABLE = re.compile(r"no table '([^']*)'")
@@ -66,6 +68,8 @@ class GrantedCatalog:
         self._shown: set[tuple[int, str]] = set()
         self._used: set[str] = set()
         self._written: set[str] = set()
+        self._targets: dict[str, TableDeclaration] = {}
+        """Tables of attached catalogs that are written."""
         self._open: list[str] = []
         self._without: dict[str, BrokenEntryError] = {}
         """Functions that could not be made."""
@@ -78,7 +82,8 @@ class GrantedCatalog:
     @property
     def used(self) -> tuple[TableDeclaration, ...]:
         """The tables that the script reads or writes, by name."""
-        return tuple(self._tables[name] for name in sorted(self._used | self._written) if name in self._tables)
+        found = (self._tables[name] for name in sorted(self._used | self._written) if name in self._tables)
+        return (*found, *self._targets.values())
 
     def short(self, parts: Parts) -> str:
         """The object of a name as the catalog calls it; empty where it is none that the account may use."""
@@ -94,7 +99,11 @@ class GrantedCatalog:
         return self._tables.get(short_of(parts))
 
     def target(self, parts: Parts) -> TableDeclaration | None:
-        """A table that is written, by its name in a script."""
+        """A table that is written, by its name in a script; raises CatalogNameError."""
+        if name := attached_name(parts, self.spec.attached):
+            connector = self.spec.attached[name.catalog] or f"of catalog {name.catalog}"
+            made = TableDeclaration(name.short, connector, options={"table": name.short})
+            return self._targets.setdefault(name.short, made)
         found = self.table(parts)
         if found is not None:
             self._written.add(found.name.lower())
@@ -159,6 +168,8 @@ class GrantedCatalog:
     # -- views and tables ------------------------------------------------------------------------------
 
     def _led(self, session: SparkSession, plan: Any, own: Collection[str]) -> Any:
+        if _NAMED_LATER in plan.toString():
+            raise self._refused("name a table by IDENTIFIER: its name is to be in the text")  # X2
         queries = cte_names(plan)
         for parts, _ in relations(plan):
             name = ".".join(parts).lower()
@@ -170,7 +181,14 @@ class GrantedCatalog:
         return led(session, plan, lambda parts: "" if ".".join(parts).lower() in others else self.short(parts))
 
     def _show(self, session: SparkSession, parts: Parts) -> bool:
-        """Have an object in a session, by the catalog's name; whether there is one."""
+        """Have an object in a session, by the catalog's name; whether there is one.
+
+        A table of an attached catalog is Spark's to find, once it is allowed (X2).
+        """
+        if name := attached_name(parts, self.spec.attached):
+            if not self.spec.access.allows(str(name), Privilege.READ):
+                raise self._refused(f"read {name.short}")
+            return False
         short = short_of(parts)
         if short in self.spec.hidden and len(parts) > 1:  # else it may be a common table expression
             raise self._refused(f"read {short}")

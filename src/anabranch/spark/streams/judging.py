@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from anabranch.spark.streams.granted import GrantedCatalog, Parts, relations, short_of
 from anabranch.spark.streams.parsing import ParsedStatement, StatementKind, declaration
 from anabranch.spark.streams.refusals import ScriptText
-from anabranch.streams.catalog.names import object_name
+from anabranch.streams.catalog.attached import attached_name
+from anabranch.streams.catalog.names import CatalogNameError, object_name
 from anabranch.streams.closed import may_set
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.inline import why_not_own
@@ -62,12 +63,26 @@ class _Names:
             if why := why_not_own(self._own[name], privilege, access):
                 self.denied.append(f"{privilege} {name}: {why}")
             return
+        if self._is_attached(parts, privilege):
+            return
         short = short_of(parts)
         if not short or (len(parts) == 1 and privilege is Privilege.READ):  # it may be a common table expression
             return
         is_known = self._granted.is_hidden(parts) or bool(self._granted.short(parts))
         if is_known and not access.allows(str(object_name(_quoted(parts))), privilege):
             self.denied.append(f"{privilege} {short}")
+
+    def _is_attached(self, parts: Parts, privilege: Privilege) -> bool:
+        """Whether a name is in an attached catalog; what is not allowed of it is noted."""
+        spec, written = self._granted.spec, ".".join(parts)
+        try:
+            name = attached_name(parts, spec.attached)
+        except CatalogNameError as error:
+            self.denied.append(f"{privilege} {written}: {error.problem}")
+            return True
+        if name is not None and not spec.access.allows(str(name), privilege):
+            self.denied.append(f"{privilege} {name.short}")
+        return name is not None
 
     def _setting(self, parsed: ParsedStatement) -> None:
         kv = parsed.plan.kv()

@@ -13,8 +13,11 @@ MODES = ("append", "update", "complete")
 _OPTION = "output.mode"
 
 
+_APPENDED = frozenset({"kafka", "iceberg", "delta"})
+
+
 def mode_of(rows: DataFrame, table: TableDeclaration) -> str:
-    """``append`` for tables of files and of Kafka, which take no updates; ``update``, else ``append`` for others.
+    """``append`` for tables of files, Kafka and lakes, which take no updates; ``update``, else ``append`` for others.
 
     Raises Spark's AnalysisException where the query has no such mode, InvalidFieldError for a mode that a table of
     files has not.
@@ -26,7 +29,7 @@ def mode_of(rows: DataFrame, table: TableDeclaration) -> str:
             raise InvalidFieldError(f"table {table.name}", _OPTION, problem, "leave it out")
         check_mode(rows, mode)
         return mode
-    if table.provider in FILES or table.provider == "kafka":
+    if table.provider in FILES or table.provider in _APPENDED:
         check_mode(rows, "append")
         return "append"
     return first_mode(rows, ("update", "append"))
