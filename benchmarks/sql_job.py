@@ -144,7 +144,7 @@ class Bench:
         running.open_sinks(queries, spec, found.inserts, kinds)
         try:
             running.start(queries, "availableNow")
-            running.watch(queries, lambda: False, lambda _: None)
+            running.watch(queries, lambda: False, lambda _kind, _fields: None)
         finally:
             running.close(queries)
         (one,) = queries

@@ -21,6 +21,8 @@ from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
 from anabranch.service.rest.metrics import own_metrics, route_metrics
+from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
+from anabranch.service.trial_figures import TrialFigures
 from anabranch.verify.report import ComparisonVerdict
 
 COMMAND = "python -m qa.reference"
@@ -70,6 +72,19 @@ how to run it, the dashboard and the alert rules. A metric without a known value
 | metric | type | labels | meaning |
 |---|---|---|---|
 {own}
+
+## Of streams
+
+`GET /metrics` of `anabranch serve` tells these, too. An instance tells of the queries and connectors whose runs are on
+its machine. What it counts of connectors, failures and trials begins with the instance: it goes on from run to run, and
+begins anew where the service starts again. `deploy/grafana/streams.json` is a dashboard of them, and the group
+`anabranch-streams` of `deploy/prometheus/alerts.yaml` has alert rules.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+{streams}
+
+A summary has `_count` and `_sum`. [Sinks](sinks.md#metrics) has what each connector knows.
 """
 
 
@@ -84,7 +99,8 @@ def metrics_page() -> str:
         "\n".join(_metric(one) for one in found)
         for found in (LinkCollector(tuple).collect(), (*own_metrics({}, False, 0, {}), *route_metrics(0, {}, {})))
     )
-    return METRICS.format(written=WRITTEN, rows=rows, own=own)
+    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *trial_metrics(TrialFigures({}, {}, {})))
+    return METRICS.format(written=WRITTEN, rows=rows, own=own, streams="\n".join(map(_metric, of_streams)))
 
 
 def _metric(metric: Metric) -> str:

@@ -36,6 +36,7 @@ FENCED = frozenset({47, 48, 49, 90})
 _UNKNOWN_TOPIC = 3
 _PAUSE_S = 0.1
 T = TypeVar("T")
+Retried = Callable[[], None]
 
 
 @dataclass(eq=False)
@@ -60,7 +61,9 @@ class TransactionalProducer:
     epoch: int
 
 
-async def take_over(cluster: Cluster, transactional_id: str, timeout_ms: int) -> TransactionalProducer:
+async def take_over(
+    cluster: Cluster, transactional_id: str, timeout_ms: int, retried: Retried | None = None
+) -> TransactionalProducer:
     """Become the owner: what an earlier one left open is aborted, and its writes are refused from now on.
 
     ``timeout_ms`` is how long a transaction may be open before the cluster aborts it.  Raises ClusterError.
@@ -69,14 +72,17 @@ async def take_over(cluster: Cluster, transactional_id: str, timeout_ms: int) ->
         transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, producer_id=-1, producer_epoch=-1
     )
     answer = await patiently(
-        lambda: ask_coordinator(cluster, transactional_id, request, 4, lambda told: int(told.error_code))
+        lambda: ask_coordinator(cluster, transactional_id, request, 4, lambda told: int(told.error_code)), retried
     )
     cluster.check(answer.error_code, "InitProducerId", f"transactional id {transactional_id}")
     return TransactionalProducer(transactional_id, int(answer.producer_id), int(answer.producer_epoch))
 
 
 async def add_partitions(
-    cluster: Cluster, producer: TransactionalProducer, partitions: Collection[TopicPartition]
+    cluster: Cluster,
+    producer: TransactionalProducer,
+    partitions: Collection[TopicPartition],
+    retried: Retried | None = None,
 ) -> None:
     """Let the transaction write to these partitions; raises FencedError, ClusterError."""
     by_topic: dict[str, list[int]] = {}
@@ -103,7 +109,9 @@ async def add_partitions(
 
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        answer = await patiently(lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, worst))
+        answer = await patiently(
+            lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, worst), retried
+        )
         code = worst(answer)
         if code != _UNKNOWN_TOPIC or time.monotonic() > deadline:
             break
@@ -113,7 +121,12 @@ async def add_partitions(
 
 
 async def commit_note(
-    cluster: Cluster, producer: TransactionalProducer, group: str, place: TopicPartition, note: str
+    cluster: Cluster,
+    producer: TransactionalProducer,
+    group: str,
+    place: TopicPartition,
+    note: str,
+    retried: Retried | None = None,
 ) -> None:
     """Commit a note for a group within the transaction, at a partition that is there; its offset is 0.
 
@@ -126,7 +139,7 @@ async def commit_note(
         group_id=group,
     )
     added = await patiently(
-        lambda: ask_coordinator(cluster, producer.transactional_id, add, 3, lambda told: int(told.error_code))
+        lambda: ask_coordinator(cluster, producer.transactional_id, add, 3, lambda told: int(told.error_code)), retried
     )
     _check(cluster, producer, added.error_code, "AddOffsetsToTxn", f"group {group}")
     topics = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
@@ -147,13 +160,15 @@ async def commit_note(
     def code_of(told: Any) -> int:
         return int(told.topics[0].partitions[0].error_code)
 
-    answer = await patiently(lambda: ask_group(cluster, group, request, code_of, 3))
+    answer = await patiently(lambda: ask_group(cluster, group, request, code_of, 3), retried)
     if code_of(answer) in FENCED:
         raise FencedError(cluster.name, producer.transactional_id)
     check_group(cluster, code_of(answer), "Read", group)
 
 
-async def end(cluster: Cluster, producer: TransactionalProducer, *, commit: bool) -> None:
+async def end(
+    cluster: Cluster, producer: TransactionalProducer, *, commit: bool, retried: Retried | None = None
+) -> None:
     """Commit or abort; after that it is done whatever happens.  Raises FencedError, ClusterError.
 
     To end it the same way twice is answered alike.  Where this raises ConnectionLostError, it may be done or not: the
@@ -166,7 +181,8 @@ async def end(cluster: Cluster, producer: TransactionalProducer, *, commit: bool
         committed=commit,
     )
     answer = await patiently(
-        lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, lambda told: int(told.error_code))
+        lambda: ask_coordinator(cluster, producer.transactional_id, request, 3, lambda told: int(told.error_code)),
+        retried,
     )
     _check(cluster, producer, answer.error_code, "EndTxn", f"transactional id {producer.transactional_id}")
 
@@ -190,8 +206,8 @@ def _check(cluster: Cluster, producer: TransactionalProducer, code: int, request
     cluster.check(code, request, resource)
 
 
-async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
-    """Ask again while brokers are away; raises what the last attempt raised."""
+async def patiently(ask: Callable[[], Awaitable[T]], retried: Retried | None = None) -> T:
+    """Ask again while brokers are away, and tell ``retried`` each time; raises what the last attempt raised."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -199,4 +215,6 @@ async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
         except AnabranchError as error:
             if not error.retryable or time.monotonic() > deadline:
                 raise
+        if retried is not None:
+            retried()
         await asyncio.sleep(_PAUSE_S)

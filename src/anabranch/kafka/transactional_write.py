@@ -66,9 +66,13 @@ class NoLeaderError(ClusterError):
 
 
 class PartitionWriter:
-    """Appends to partitions of one cluster; use within one event loop.  Leaders are remembered."""
+    """Appends to partitions of one cluster; use within one event loop.  Leaders are remembered.
+
+    ``retries`` is how often it went on sending after a leader did not take what it was sent, or was not there.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
+        self.retries = 0
         self._cluster = cluster
         self._leaders: dict[TopicPartition, int] = {}
 
@@ -94,6 +98,7 @@ class PartitionWriter:
             if error is None and (code not in _PASSING or time.monotonic() > deadline):
                 raise self._refusal(partition, producer, code, detail, left)
             self._leaders.pop(partition, None)
+            self.retries += 1
             await asyncio.sleep(_PAUSE_S)
 
     async def _drain(

@@ -14,7 +14,10 @@ from anabranch.streams.versions import StreamSettings, StreamVersion
 
 @dataclass(frozen=True, slots=True)
 class StreamQueryAnswer:
-    """A query of a run, as it was told last; what is None was not told, or is not known for its connector."""
+    """A query of a run, as it was told last; what is None was not told, or is not known for its connector.
+
+    ``errors`` and ``retries`` are its sink's since the run began.
+    """
 
     query: str
     table: str
@@ -28,6 +31,8 @@ class StreamQueryAnswer:
     lag: int | None
     watermark: str | None
     state_rows: int | None
+    errors: int | None
+    retries: int | None
     told_at: str
 
 
@@ -191,5 +196,13 @@ def _query(name: str, told: Mapping[str, object]) -> StreamQueryAnswer:
         whole("lag"),
         None if mark is None else str(mark),
         whole("state_rows"),
+        _of_sink(told, "errors"),
+        _of_sink(told, "retries"),
         str(told.get("time", "")),
     )
+
+
+def _of_sink(told: Mapping[str, object], name: str) -> int | None:
+    sink = told.get("sink")
+    value = sink.get(name) if isinstance(sink, Mapping) else None
+    return value if isinstance(value, int) else None

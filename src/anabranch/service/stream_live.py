@@ -17,6 +17,7 @@ class LiveRun:
     """A run as its events tell it: ``queries`` has the last progress of each, ``failed`` and ``ended`` those events."""
 
     run: str
+    stream: str
     tail: LineTail
     has_started: bool = False
     queries: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -27,9 +28,9 @@ class LiveRun:
     """As its job told it, until it is kept."""
 
     @classmethod
-    def of(cls, directory: str, run: str) -> LiveRun:
+    def of(cls, directory: str, run: str, stream: str = "") -> LiveRun:
         """Of a run that keeps its files in a directory."""
-        return cls(run, LineTail(events_of(Path(directory), run)))
+        return cls(run, stream, LineTail(events_of(Path(directory), run)))
 
     def read(self) -> bool:
         """Take in what is new; whether there was something.  Raises OSError."""
@@ -63,7 +64,7 @@ class LiveRun:
         if event.kind is StreamEventKind.STARTED:
             self.has_started = True
             self.queries = {str(one["query"]): one for one in fields.get("queries", ())}
-        elif event.kind is StreamEventKind.PROGRESS:
+        elif event.kind in (StreamEventKind.PROGRESS, StreamEventKind.COUNTS):
             self.has_started = True  # the first lines may be in a file that is gone
             query = str(fields.get("query"))
             self.queries[query] = {**self.queries.get(query, {}), **fields}

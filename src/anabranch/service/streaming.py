@@ -34,8 +34,10 @@ from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
 from anabranch.service.stream_specs import catalog_spec_for
+from anabranch.service.stream_totals import StreamTotals
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
+from anabranch.streams.connector_counts import Counts
 from anabranch.streams.lineage.document import StoredLineage
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
@@ -59,12 +61,17 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class KnownStream:
-    """A stream as metrics tell of it: ``fence`` counts its starts, ``live`` is what its open run has told here."""
+    """A stream as metrics tell of it: ``fence`` counts its starts, ``live`` is what its open run has told here.
+
+    ``counts`` and ``failures`` are of all its runs since this instance began, as far as this instance looks after them.
+    """
 
     name: str
     state: StreamState
     fence: int
     live: LiveRun | None
+    counts: Counts
+    failures: Mapping[str, int]
 
 
 class Streaming:
@@ -93,6 +100,7 @@ class Streaming:
         self._children: dict[str, StartedJob] = {}
         self._live: dict[str, LiveRun] = {}
         self._asked: set[str] = set()
+        self._totals = StreamTotals()
         self._known: list[KnownStream] = []
         self._busy: dict[str, asyncio.Task[None]] = {}
 
@@ -115,11 +123,11 @@ class Streaming:
                 self._busy[one.stream.name] = asyncio.create_task(self._look(one))
         known = {one.run.id for one in streams if one.run is not None}
         runs = {one.stream.name: one.run.id for one in streams if one.run is not None}
-        self._known = [
-            KnownStream(one.name, one.state, one.fence, self._live.get(runs.get(one.name, ""))) for one in every
-        ]
         for gone in [run for run in self._live if run not in known]:
-            self._live.pop(gone)
+            ended = self._live.pop(gone)
+            self._totals.end(ended.stream, ended)
+        self._totals.keep({one.name for one in every})
+        self._known = [self._as_known(one, self._live.get(runs.get(one.name, ""))) for one in every]
         self._asked &= known
         for name in [name for name, task in self._busy.items() if task.done()]:
             del self._busy[name]
@@ -145,6 +153,10 @@ class Streaming:
     def checkpoints(self, stream: StoredStream) -> str:
         """Where the checkpoints of a stream are; one that is made again under a deleted one's name has its own."""
         return str((self.directory(stream.name) / f"checkpoints-{stream.created}").absolute())
+
+    def _as_known(self, stream: StoredStream, live: LiveRun | None) -> KnownStream:
+        counts, failures = self._totals.counts(stream.name, live), self._totals.failures(stream.name)
+        return KnownStream(stream.name, stream.state, stream.fence, live, counts, failures)
 
     # -- one stream ------------------------------------------------------------------------------------
 
@@ -201,6 +213,8 @@ class Streaming:
                 )
             )
             self._children.pop(run.id, None)
+            if action.is_failure:
+                self._totals.fail(name, self._live.get(run.id))
         self._told(name)
 
     async def _begin(self, one: SupervisedStream) -> None:
@@ -245,6 +259,7 @@ class Streaming:
             why = f"{error.message} ({error.hint})" if error.hint else error.message
             ended = made.id, StreamState.FAILED, why, error.exit_code
             await self._stored.ask(lambda: streams.close(*ended, failed=True, over=False, now_ms=now_ms()))
+            self._totals.fail(stream.name, None)
             self._told(stream.name)
             return
         self._children[made.id] = started
@@ -257,7 +272,7 @@ class Streaming:
             return SeenStreamRun(None, stopping_since_ms=run.stopping_at)
         live = self._live.get(run.id)
         if live is None:
-            live = self._live[run.id] = LiveRun.of(run.directory, run.id)
+            live = self._live[run.id] = LiveRun.of(run.directory, run.id, run.stream)
         alive = self._alive(run)  # before its events: what it told last is read once it is gone
         with suppress(OSError):
             if live.read():

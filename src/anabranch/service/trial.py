@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +43,8 @@ class Trial:
     problem: ScriptProblem | None = None
     listeners: int = 0
     revision: int = 0
+    when_over: Callable[[Trial], None] | None = None
+    """Told once, as it is over."""
     ending: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -127,6 +129,8 @@ class Trial:
     def _end(self, state: TrialState, why: str, now_ms: int) -> None:
         if not self.state.is_over:
             self.state, self.why, self.ended_ms, self.ahead = state, why, now_ms, 0
+            if self.when_over is not None:
+                self.when_over(self)
             self._tell()
 
     def _tell(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -33,6 +34,7 @@ from anabranch.service.trial_errors import (
     ScriptRefusedError,
     TooManyTrialsError,
 )
+from anabranch.service.trial_figures import TrialFigures
 from anabranch.service.trial_process import Starter, TrialProcess, directory_of, remove_left, start_trial
 from anabranch.streams.events import read_event
 from anabranch.streams.script import split
@@ -82,6 +84,7 @@ class Trials:
         self._known: dict[str, Trial] = {}
         self._waiting: list[Trial] = []
         self._tasks: dict[Trial, asyncio.Task[None]] = {}
+        self._over: dict[tuple[TrialKind, TrialState], tuple[int, float]] = {}
         self._is_ending = False
 
     async def watch(self) -> None:
@@ -126,7 +129,7 @@ class Trials:
                     return one, True
         if len(self._waiting) >= MOST_WAITING or self._is_ending:
             raise TooManyTrialsError(len(self._waiting))
-        trial = Trial(uuid.uuid4().hex, account, question, spec, now, now)
+        trial = Trial(uuid.uuid4().hex, account, question, spec, now, now, when_over=self._count)
         self._known[trial.id] = trial
         self._waiting.append(trial)
         self._begin_next()
@@ -138,6 +141,13 @@ class Trials:
         if trial is None or not (is_admin or trial.account == account):
             raise NoTrialError(trial_id)
         return trial
+
+    def figures(self) -> TrialFigures:
+        """How many wait, run and are over."""
+        waiting = Counter(one.question.kind for one in self._waiting)
+        running = Counter(one.question.kind for one in self._tasks)
+        kinds = tuple(TrialKind)
+        return TrialFigures({one: waiting[one] for one in kinds}, {one: running[one] for one in kinds}, self._over)
 
     def hear(self, trial: Trial) -> None:
         """Somebody asks for a trial."""
@@ -179,6 +189,11 @@ class Trials:
         """End each of them, and wait until their processes are gone."""
         self.end_all()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _count(self, trial: Trial) -> None:
+        key = trial.question.kind, trial.state
+        count, seconds = self._over.get(key, (0, 0.0))
+        self._over[key] = count + 1, seconds + ((trial.ended_ms or trial.made_ms) - trial.made_ms) / 1000
 
     # -- one trial -------------------------------------------------------------------------------------
 

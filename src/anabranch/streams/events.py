@@ -16,6 +16,7 @@ class StreamEventKind(StrEnum):
     TRIED = "tried"
     STARTED = "started"
     PROGRESS = "progress"
+    COUNTS = "counts"
     ROWS = "rows"
     ANALYSED = "analysed"
     LINEAGE = "lineage"

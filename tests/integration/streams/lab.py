@@ -23,6 +23,7 @@ from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
+from anabranch.streams.events import StreamEventKind
 from tests.integration.links.topics import produce
 
 
@@ -35,6 +36,8 @@ class StreamLab:
     clusters: ClusterCodes = field(default_factory=UnaskedClusters)
     shown: list[tuple[str, list[Row]]] = field(default_factory=list)
     progress: list[Mapping[str, Any]] = field(default_factory=list)
+    counts: list[Mapping[str, Any]] = field(default_factory=list)
+    told: list[Mapping[str, Any]] = field(default_factory=list)
     catalog: CatalogSpec | None = None
 
     @classmethod
@@ -54,13 +57,18 @@ class StreamLab:
         try:
             running.open_sinks(queries, spec, self.analysed(script, looks_up=True).inserts, self.kinds())
             running.start(queries, spec.trigger)
-            assert running.watch(queries, lambda: False, self.progress.append) == "finished"
+            assert running.watch(queries, lambda: False, self.tell) == "finished"
         except AnabranchError:
-            running.stop(queries, self.progress.append)
+            running.stop(queries, self.tell)
             raise
         finally:
             running.close(queries)
         return queries
+
+    def tell(self, kind: StreamEventKind, fields: Mapping[str, Any]) -> None:
+        """Take in an event of the queries."""
+        self.told.append(fields)
+        (self.progress if kind is StreamEventKind.PROGRESS else self.counts).append(fields)
 
     def rows(self, directory: Path) -> list[tuple[Any, ...]]:
         """What is in a table of files, in order."""

@@ -171,9 +171,9 @@ class Starts:
             note_script(self.files, 1, script)
             if not stop_before_it_runs:
                 running.start(queries, spec.trigger)
-                assert running.watch(queries, lambda: False, self.lab.progress.append) == "finished"
+                assert running.watch(queries, lambda: False, self.lab.tell) == "finished"
         finally:
-            running.stop(queries, self.lab.progress.append)
+            running.stop(queries, self.lab.tell)
             running.close(queries)
         return [one.directory for one in queries]
 

@@ -25,6 +25,8 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.service.rest.metrics import own_metrics, route_metrics
+from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
+from anabranch.service.trial_figures import TrialFigures
 
 pytestmark = pytest.mark.unit
 
@@ -189,7 +191,10 @@ def test_dashboard_and_alerts_ask_only_for_metrics_that_exist() -> None:
     dashboard = json.loads((DEPLOY / "grafana" / "anabranch.json").read_text())
     alerts = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
-    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
+    groups = [
+        group for group in alerts["groups"] if group["name"] != "anabranch-streams"
+    ]  # tests/unit/service has those
+    rules = [rule for group in groups for rule in group["rules"]]
     asked += [rule["expr"] for rule in rules]
     names = {name for text in asked for name in re.findall(r"anabranch_[a-z_]+", text)}
     assert names
@@ -200,4 +205,6 @@ def test_dashboard_and_alerts_ask_only_for_metrics_that_exist() -> None:
 def test_the_page_names_every_metric() -> None:
     """With its type and labels: it is written from the program."""
     text = (DEPLOY.parent / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(anabranch_[a-z_]+)`", text, re.MULTILINE)) == offered()
+    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *trial_metrics(TrialFigures({}, {}, {})))
+    named = {f"{one.name}_total" if one.type == "counter" else one.name for one in of_streams}
+    assert set(re.findall(r"^\| `(anabranch_[a-z_]+)`", text, re.MULTILINE)) == offered() | named

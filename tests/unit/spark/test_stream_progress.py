@@ -18,7 +18,7 @@ from anabranch.model.start import StartKind
 from anabranch.spark.jobs.stream_events import StreamEvents, shown
 from anabranch.spark.streams.clusters import ContextClusters, UnaskedClusters, UnknownClusterError
 from anabranch.spark.streams.kafka_tables import check, start_of, topics_of
-from anabranch.spark.streams.progress import QueryTotals, lag, progress_fields
+from anabranch.spark.streams.progress import QueryTotals, lag, progress_fields, sink_fields, source_name
 from anabranch.spark.streams.running import checkpoint_of, trigger_of
 from anabranch.spark.streams.sinks.port import SinkCounts
 from anabranch.streams.errors import ScriptError
@@ -36,7 +36,15 @@ PROGRESS = {
     "durationMs": {"addBatch": 700, "triggerExecution": 800},
     "eventTime": {"watermark": "2026-01-01T00:00:00.000Z"},
     "stateOperators": [{"numRowsTotal": 5, "numRowsDroppedByWatermark": 2}, {"numRowsTotal": 6}],
-    "sources": [{"endOffset": {"t": {"0": 7, "1": 3}}, "latestOffset": {"t": {"0": 9, "1": 3}}}],
+    "sources": [
+        {
+            "description": "KafkaV2[Subscribe[t]]",
+            "numInputRows": 10,
+            "endOffset": {"t": {"0": 7, "1": 3}},
+            "latestOffset": {"t": {"0": 9, "1": 3}},
+        },
+        {"description": "RateStreamV2[rowsPerSecond=1, rampUpTimeSeconds=0, numPartitions=1]", "numInputRows": 0},
+    ],
     "sink": {"numOutputRows": 3},
 }
 
@@ -58,9 +66,24 @@ def test_a_progress_has_rows_lag_watermark_and_state() -> None:
         "lag": 2,
         "watermark": "2026-01-01T00:00:00.000Z",
         "state_rows": 11,
-        "sink": None,
+        "sources": [
+            {"connector": "kafka", "name": "t", "records": 10, "lag": 2},
+            {"connector": "rate", "name": "", "records": 0, "lag": None},
+        ],
+        "sink": {"records": 3, "bytes": None, "errors": None, "retries": None},
     }
     assert totals.fields() == {"batches": 2, "rows_in": 20, "rows_out": 6}
+    assert totals.sources == {("kafka", "t"): 20, ("rate", ""): 0}
+    assert sink_fields(totals, None)["records"] == 6
+
+
+def test_a_source_has_the_name_that_spark_gives_it_and_no_numbers_of_objects() -> None:
+    """Topics and paths; what is none of them would be another name in each run."""
+    assert source_name("KafkaV2[Subscribe[orders, more]]") == ("kafka", "orders, more")
+    assert source_name("FileStreamSource[file:/a/b[1]/c]") == ("files", "file:/a/b[1]/c")
+    assert source_name("org.apache.iceberg.spark.source.SparkMicroBatchStream@1a2b") == ("iceberg", "")
+    assert source_name("PythonMicroBatchStream@77f") == ("PythonMicroBatchStream", "")
+    assert source_name("") == ("other", "")
 
 
 def test_a_sink_of_ours_says_itself_what_it_wrote_and_an_idle_trigger_is_no_batch() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from fastapi import APIRouter
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from anabranch.operations.links.metrics import metrics as of_links
 from anabranch.service.answers import answered
 from anabranch.service.instance import Instance
-from anabranch.service.streaming import KnownStream
+from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
 from anabranch.service.web import AsViewer, Here
 
 router = APIRouter(tags=["metrics"])
@@ -40,6 +40,7 @@ class _Collector(Collector):
         yield from route_metrics(here.routing.number, *here.registry.counts())
         yield from stream_metrics(here.streaming.known())
         yield from alert_metrics(here.alerting.firing, here.alerting.untold)
+        yield from trial_metrics(here.trials.figures())
         yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
 
 
@@ -80,53 +81,3 @@ def route_metrics(version: int, clients: Mapping[tuple[str, str], int], behind: 
     for cluster, number in sorted(behind.items()):
         lagging.add_metric((cluster,), number)
     yield lagging
-
-
-def alert_metrics(firing: Iterable[tuple[str, str, str]], untold: Mapping[str, int]) -> Iterator[Metric]:
-    """Of alerts: those that fire, and how often a receiver took nothing; told by the instance that acts."""
-    alerts = GaugeMetricFamily(
-        "anabranch_stream_alert", "1 for an alert that fires", labels=("stream", "alert", "query")
-    )
-    for labels in sorted(firing):
-        alerts.add_metric(labels, 1)
-    yield alerts
-    failed = CounterMetricFamily(
-        "anabranch_alerts_not_taken", "How often a receiver of alerts took nothing", labels=("receiver",)
-    )
-    for name, count in sorted(untold.items()):
-        failed.add_metric((name,), count)
-    yield failed
-
-
-def stream_metrics(streams: Iterable[KnownStream]) -> Iterator[Metric]:
-    """Of streams: states, starts, and how each query goes."""
-    states = GaugeMetricFamily("anabranch_stream_state", "1 for the state of the stream", labels=("stream", "state"))
-    counters = {
-        "rows_in": GaugeMetricFamily(
-            "anabranch_stream_batch_rows_in", "Rows that the last micro-batch read", labels=("stream", "query")
-        ),
-        "rows_per_second": GaugeMetricFamily(
-            "anabranch_stream_rows_per_second", "Rows that a query processes in a second", labels=("stream", "query")
-        ),
-        "batch_ms": GaugeMetricFamily(
-            "anabranch_stream_batch_milliseconds", "How long the last micro-batch took", labels=("stream", "query")
-        ),
-        "lag": GaugeMetricFamily(
-            "anabranch_stream_lag_records", "Records of Kafka behind the last micro-batch", labels=("stream", "query")
-        ),
-        "state_rows": GaugeMetricFamily(
-            "anabranch_stream_state_rows", "Rows in the state of a query", labels=("stream", "query")
-        ),
-    }
-    starts = CounterMetricFamily("anabranch_stream_starts", "Starts of a stream since it was made", labels=("stream",))
-    for stream in streams:
-        name, live = stream.name, stream.live
-        states.add_metric((name, stream.state.value), 1)
-        starts.add_metric((name,), stream.fence)
-        for query, told in ({} if live is None else live.queries).items():
-            for field, family in counters.items():
-                if isinstance(value := told.get(field), int | float):
-                    family.add_metric((name, query), value)
-    yield states
-    yield starts
-    yield from counters.values()

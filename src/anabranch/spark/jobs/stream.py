@@ -279,8 +279,8 @@ class JobOfStream:
         fields = {"query": query, "batch": batch, "columns": list(columns), "rows": told, "more": more}
         self._events.tell(StreamEventKind.ROWS, **fields)
 
-    def _progress(self, fields: Any) -> None:
-        self._events.tell(StreamEventKind.PROGRESS, **fields)
+    def _progress(self, kind: StreamEventKind, fields: Any) -> None:
+        self._events.tell(kind, **fields)
 
     def _is_asked(self) -> bool:
         if self._fence is not None and not self._asked:

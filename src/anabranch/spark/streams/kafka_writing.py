@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
@@ -12,7 +12,7 @@ from anabranch.config.jobspec import entry_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.routing import ClientRole
 from anabranch.spark.streams.clusters import ClusterCodes, LedTable
-from anabranch.spark.streams.kafka_sink import FORMAT, register
+from anabranch.spark.streams.kafka_sink import FORMAT, counts_of, register
 from anabranch.spark.streams.kafka_tables import PROVIDER, WRITING, check_topics, encoded, kafka_settings, topics_of
 from anabranch.spark.streams.sinks.port import SinkCounts, SinkKind
 from anabranch.streams.connectors import option
@@ -26,6 +26,11 @@ class KafkaTableSink:
         self.counts = SinkCounts()
         self._clusters = clusters
         self._table = table
+        self._spark: SparkSession | None = None
+
+    def counts_of(self, query: str) -> SinkCounts:
+        """As the coordinator of the sink's transactions counts it."""
+        return self.counts if self._spark is None else counts_of(self._spark, query)
 
     def check(self, _schema: StructType) -> None:
         if len(topics_of(self._table)) != 1:
@@ -33,6 +38,7 @@ class KafkaTableSink:
         check_topics(self._lead())
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
+        self._spark = rows.sparkSession
         led = self._lead()
         context = json.dumps(entry_of(led.context))
         settings = {**kafka_settings(self._table), "context": context, "topic": led.topics[0]}

@@ -24,14 +24,17 @@ from anabranch.spark.streams.analysis import InsertPlan
 from anabranch.spark.streams.checkpoints import directory_of
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
-from anabranch.spark.streams.progress import QueryTotals, progress_fields
-from anabranch.spark.streams.sinks.port import BatchSink, QueryIdentity, Sink, SinkKind
+from anabranch.spark.streams.progress import QueryTotals, progress_fields, sink_fields
+from anabranch.spark.streams.sinks.port import BatchSink, CountedSink, QueryIdentity, Sink, SinkCounts, SinkKind
+from anabranch.streams.events import StreamEventKind
 
 LOOK_S = 0.2
 BATCH_S = 60.0
+COUNTS_S = 1.0
+"""How often at most the counts of a sink are told while a micro-batch is under way."""
 _STOP_LOOK_S = 0.01
 _AVAILABLE_NOW = "availablenow"
-TellProgress = Callable[[Mapping[str, Any]], None]
+TellProgress = Callable[[StreamEventKind, Mapping[str, Any]], None]
 
 
 @dataclass(slots=True)
@@ -45,6 +48,8 @@ class RunningQuery:
     error: AnabranchError | None = None
     totals: QueryTotals = field(default_factory=QueryTotals)
     _told: str = ""
+    _sunk: Mapping[str, int | None] = field(default_factory=dict)
+    _sunk_at: float = 0.0
 
     @property
     def directory(self) -> str:
@@ -54,11 +59,33 @@ class RunningQuery:
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Hand a micro-batch to its sink; an error of ours is kept, for Spark hands on its text alone."""
         assert isinstance(self.sink, BatchSink)
+        counts, errors = self.sink.counts, self.sink.counts.errors
         try:
             self.sink.write(batch, batch_id)
-        except AnabranchError as error:
-            self.error = error
+        except Exception as error:
+            counts.errors = max(counts.errors, errors + 1)  # a sink may have counted it itself
+            if isinstance(error, AnabranchError):
+                self.error = error
             raise
+
+    @property
+    def counts(self) -> SinkCounts | None:
+        """What the sink has counted; None where only Spark knows what it wrote."""
+        if isinstance(self.sink, BatchSink):
+            return self.sink.counts
+        return self.sink.counts_of(str(self.query.id)) if self.query and isinstance(self.sink, CountedSink) else None
+
+    def new_counts(self, is_last: bool = False) -> dict[str, Any] | None:
+        """What the sink has counted, where that is new: a batch that fails or takes long has no progress."""
+        now, sunk = time.monotonic(), sink_fields(self.totals, self.counts)
+        if not self._sunk:
+            self._sunk = dict.fromkeys(sunk, 0)
+        if all(value in (None, self._sunk[name]) for name, value in sunk.items()):
+            return None
+        if not is_last and now - self._sunk_at < COUNTS_S:
+            return None
+        self._sunk, self._sunk_at = sunk, now
+        return {"query": self.plan.query, "sink": sunk}
 
     def new_progress(self) -> Iterable[dict[str, Any]]:
         """The fields of each progress that was not told yet, in order."""
@@ -72,8 +99,9 @@ class RunningQuery:
         if fresh:
             self._told = fresh[0].timestamp()
         for one in reversed(fresh):
-            is_batch = isinstance(self.sink, BatchSink)
-            yield progress_fields(self.plan.query, one.json(), self.totals, self.sink.counts if is_batch else None)
+            told = progress_fields(self.plan.query, one.json(), self.totals, self.counts)
+            self._sunk, self._sunk_at = told["sink"], time.monotonic()
+            yield told
 
 
 def checkpoint_at(spec: StreamRunSpec, directory: str) -> str:
@@ -136,7 +164,7 @@ def watch(running: list[RunningQuery], is_asked: Callable[[], bool], tell: TellP
         if is_asked():
             return "stopped"
         if all(one.query is not None and not one.query.isActive for one in running):
-            _tell_all(running, tell)
+            _tell_all(running, tell, is_last=True)
             return "finished"
         time.sleep(LOOK_S)
 
@@ -155,7 +183,7 @@ def stop(running: Iterable[RunningQuery], tell: TellProgress) -> None:
                 one.query.stop()
                 left.remove(one)
         time.sleep(_STOP_LOOK_S)
-    _tell_all(running, tell)
+    _tell_all(running, tell, is_last=True)
 
 
 def close(running: Iterable[RunningQuery]) -> None:
@@ -187,11 +215,13 @@ def _writer(one: RunningQuery) -> DataStreamWriter:
     return one.sink.writer(one.plan.rows)
 
 
-def _tell_all(running: Iterable[RunningQuery], tell: TellProgress) -> None:
+def _tell_all(running: Iterable[RunningQuery], tell: TellProgress, is_last: bool = False) -> None:
     for one in running:
         if one.query is not None:
             for fields in one.new_progress():
-                tell(fields)
+                tell(StreamEventKind.PROGRESS, fields)
+            if (counts := one.new_counts(is_last)) is not None:
+                tell(StreamEventKind.COUNTS, counts)
 
 
 def _is_in_batch(one: RunningQuery) -> bool:

@@ -16,11 +16,12 @@ from anabranch.spark.streams.kafka_sink.coordinator import SinkCoordinator
 from anabranch.spark.streams.kafka_sink.data_source import KafkaSink
 from anabranch.spark.streams.kafka_sink.messages import Address
 from anabranch.spark.streams.kafka_sink.settings import FORMAT
+from anabranch.spark.streams.sinks.port import SinkCounts
 
-__all__ = ["FORMAT", "register"]
+__all__ = ["FORMAT", "counts_of", "register"]
 
 _LOOPBACK = "127.0.0.1"
-_started: WeakKeyDictionary[SparkContext, Address] = WeakKeyDictionary()
+_started: WeakKeyDictionary[SparkContext, tuple[Address, SinkCoordinator]] = WeakKeyDictionary()
 
 
 def register(spark: SparkSession) -> None:
@@ -32,15 +33,14 @@ def register(spark: SparkSession) -> None:
     cannot listen there.
     """
     context = spark.sparkContext
-    address = _started.get(context)
-    if address is None:
+    started = _started.get(context)
+    if started is None:
         host = bind = _LOOPBACK
         if not context.master.startswith("local"):
             host = context.getConf().get("spark.driver.host") or _LOOPBACK
             bind = context.getConf().get("spark.driver.bindAddress") or host
-        address = SinkCoordinator.start(bind, host)
-        _started[context] = address
-    found = address
+        started = _started[context] = SinkCoordinator.start(bind, host)
+    found = started[0]
 
     class RegisteredKafkaSink(KafkaSink):
         """The sink that knows this driver's coordinator."""
@@ -48,3 +48,9 @@ def register(spark: SparkSession) -> None:
         coordinator = found
 
     spark.dataSource.register(RegisteredKafkaSink)
+
+
+def counts_of(spark: SparkSession, query: str) -> SinkCounts:
+    """What the query of that id of Spark's has written with the format since this process began."""
+    started = _started.get(spark.sparkContext)
+    return SinkCounts(bytes=0) if started is None else started[1].counts_of(query)

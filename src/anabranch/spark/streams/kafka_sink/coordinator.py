@@ -24,6 +24,7 @@ from anabranch.spark.streams.kafka_sink.errors import CoordinatorRefusedError, S
 from anabranch.spark.streams.kafka_sink.messages import LINE_LIMIT, Address
 from anabranch.spark.streams.kafka_sink.session import SinkSession
 from anabranch.spark.streams.kafka_sink.settings import SinkSettings
+from anabranch.spark.streams.sinks.port import SinkCounts
 from anabranch.streams.transaction import BatchTransaction, TaskAttempt, TaskReport
 
 _GREETING_S = 30.0
@@ -39,9 +40,14 @@ class SinkCoordinator:
         self._runs: dict[str, str] = {}
         self._over: set[str] = set()
         self._sessions: dict[str, asyncio.Task[SinkSession]] = {}
+        self._counts: dict[str, SinkCounts] = {}
+
+    def counts_of(self, query: str) -> SinkCounts:
+        """What the starts of a query have written by this coordinator."""
+        return self._counts.setdefault(query, SinkCounts(bytes=0))
 
     @classmethod
-    def start(cls, bind: str, host: str) -> Address:
+    def start(cls, bind: str, host: str) -> tuple[Address, SinkCoordinator]:
         """Listen at ``bind``; tasks find it at ``host``.  The thread ends with the process.  Raises OSError."""
         secret = secrets.token_bytes(32)
         port: Future[int] = Future()
@@ -49,7 +55,7 @@ class SinkCoordinator:
         threading.Thread(
             target=lambda: asyncio.run(made._run(bind, port)), name="anabranch-kafka coordinator", daemon=True
         ).start()
-        return Address(host, port.result(), secret)
+        return Address(host, port.result(), secret), made
 
     async def _run(self, bind: str, port: Future[int]) -> None:
         try:
@@ -109,17 +115,19 @@ class SinkCoordinator:
             if query in self._runs:
                 self._over.add(self._runs[query])
             self._runs[query] = run
-            self._sessions[query] = asyncio.ensure_future(_open(query, settings, before))
+            self._sessions[query] = asyncio.ensure_future(_open(query, settings, before, self.counts_of(query)))
         return await asyncio.shield(self._sessions[query])
 
 
-async def _open(query: str, settings: SinkSettings, before: asyncio.Task[SinkSession] | None) -> SinkSession:
+async def _open(
+    query: str, settings: SinkSettings, before: asyncio.Task[SinkSession] | None, counts: SinkCounts
+) -> SinkSession:
     if before is not None:
         (earlier,) = await asyncio.gather(before, return_exceptions=True)
         if isinstance(earlier, SinkSession):
             await earlier.aborted()
             earlier.close()
-    return await SinkSession.open(query, settings)
+    return await SinkSession.open(query, settings, counts)
 
 
 def _keep_alive(wire: socket.socket) -> None:
@@ -188,6 +196,7 @@ class _Conversation:
 
     async def _turns(self, question: Mapping[str, Any]) -> dict[str, Any]:
         session, transaction, attempt = self._parts()
+        session.counts.retries += question["retries"]
         await session.give_back(transaction, attempt, _written(question))
         wanted = {TopicPartition(topic, number) for topic, number in question["wanted"]}
         found = await session.turns(transaction, attempt, wanted)
@@ -195,8 +204,9 @@ class _Conversation:
 
     async def _finish(self, question: Mapping[str, Any]) -> dict[str, Any]:
         session, transaction, attempt = self._parts()
+        session.counts.retries += question["retries"]
         await session.give_back(transaction, attempt, _written(question))
-        return {"report": _fields(await session.finish(transaction, attempt))}
+        return {"report": _fields(await session.finish(transaction, attempt, question["bytes"]))}
 
     async def _commit(self, question: Mapping[str, Any]) -> dict[str, Any]:
         session = await self._coordinator.session(question["query"], question["run"], None)

@@ -30,6 +30,7 @@ from anabranch.kafka.transactional import (
 from anabranch.model.topics import TopicPartition
 from anabranch.spark.streams.kafka_sink.errors import LaterBatchError, SinkRowError, StaleRunError
 from anabranch.spark.streams.kafka_sink.settings import SinkSettings
+from anabranch.spark.streams.sinks.port import SinkCounts
 from anabranch.streams.transaction import (
     BatchTransaction,
     SharedBatchState,
@@ -53,7 +54,9 @@ class SinkSession:
         producer: TransactionalProducer,
         written: WrittenBatch | None,
         place: TopicPartition | None,
+        counts: SinkCounts,
     ) -> None:
+        self.counts = counts
         self.query = query
         self.producer = producer
         self._settings = settings
@@ -61,6 +64,8 @@ class SinkSession:
         self._written = written
         self._place = place
         self._transaction: BatchTransaction | None = None
+        self._size = 0
+        self._counted = ""
         self._added: set[TopicPartition] = set()
         self._layout: dict[str, int] = {}
         self._changed = asyncio.Condition()
@@ -69,18 +74,25 @@ class SinkSession:
         self._aborting: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, query: str, settings: SinkSettings) -> SinkSession:
-        """Take the transactional id over and learn which batch the cluster has (E1); raises ClusterError and more."""
+    async def open(cls, query: str, settings: SinkSettings, counts: SinkCounts) -> SinkSession:
+        """Take the transactional id over and learn which batch the cluster has (E1); raises ClusterError and more.
+
+        In ``counts`` it counts what it commits, what it aborts and how often it asks again.
+        """
+
+        def retried() -> None:
+            counts.retries += 1
+
         cluster = open_cluster(settings.context)
         name = settings.id_of(query)
         try:
-            producer = await take_over(cluster, name, settings.timeout_ms)
+            producer = await take_over(cluster, name, settings.timeout_ms, retried)
             told = await notes(cluster, name, settings.topic)
             written = newest(name, told.values(), query)
         except BaseException:
             cluster.close()
             raise
-        return cls(query, settings, cluster, producer, written, min(told, default=None))
+        return cls(query, settings, cluster, producer, written, min(told, default=None), counts)
 
     def close(self) -> None:
         """End its connections; an open transaction is left to the next start, which takes it over."""
@@ -107,7 +119,7 @@ class SinkSession:
             return None
         name = f"{self.producer.producer_id}:{self.producer.epoch}:{batch}"
         self._transaction = BatchTransaction(name, batch, current.sequences if current is not None else {})
-        self._added, self._layout = set(), {}
+        self._added, self._layout, self._size = set(), {}, 0
         return self._transaction
 
     async def layout(self, topics: Collection[str]) -> dict[str, int]:
@@ -115,7 +127,7 @@ class SinkSession:
         layout = self._layout
         missing = [topic for topic in topics if topic not in layout]
         if missing:
-            for name, count in (await patiently(lambda: self._partitions(missing))).items():
+            for name, count in (await patiently(lambda: self._partitions(missing), self._retried)).items():
                 layout.setdefault(name, count)
         for name in topics:
             if not layout[name]:
@@ -146,7 +158,7 @@ class SinkSession:
                 if new:
                     # With what the task will want next: a request adds many partitions as fast as one.
                     new = set(wanted) - self._added
-                    await add_partitions(self._cluster, self.producer, new)
+                    await add_partitions(self._cluster, self.producer, new, self._retried)
                     self._added |= new
         except AnabranchError as error:
             await self.spoil(transaction, error.message)
@@ -161,9 +173,11 @@ class SinkSession:
             transaction.give_back(attempt, partition, records)
         await self.changed()
 
-    async def finish(self, transaction: BatchTransaction, attempt: TaskAttempt) -> TaskReport:
-        """The task is written."""
+    async def finish(self, transaction: BatchTransaction, attempt: TaskAttempt, size: int) -> TaskReport:
+        """The task is written, in so many bytes."""
         report = transaction.finish(attempt)
+        if transaction is self._transaction:
+            self._size += size
         await self.changed()
         return report
 
@@ -195,9 +209,13 @@ class SinkSession:
                 try:
                     await self._commit(transaction)
                 except AnabranchError as error:
+                    self._failed(transaction)
                     transaction.spoil(f"its commit failed: {error.message}")
                     raise
                 transaction.committed()
+                self.counts.records += records
+                self.counts.bytes = (self.counts.bytes or 0) + self._size
+                self.counts.last_batch = batch
                 self._written = WrittenBatch(self.query, batch)
             return records
 
@@ -206,8 +224,9 @@ class SinkSession:
         if place is None:
             return  # no record, and no topic is known: there is nothing that could be written twice
         note = WrittenBatch(self.query, transaction.batch).to_text()
-        await commit_note(self._cluster, self.producer, self.producer.transactional_id, place, note)
-        await end(self._cluster, self.producer, commit=True)
+        owner = self.producer
+        await commit_note(self._cluster, owner, owner.transactional_id, place, note, self._retried)
+        await end(self._cluster, owner, commit=True, retried=self._retried)
 
     def _note_place(self) -> TopicPartition | None:
         """Where the batch's number is committed: the first partition of a topic that is there."""
@@ -233,7 +252,16 @@ class SinkSession:
         self._spoil(transaction, why)
         await self.changed()
 
+    def _retried(self) -> None:
+        self.counts.retries += 1
+
+    def _failed(self, transaction: BatchTransaction) -> None:
+        """Count a transaction that is not committed, once."""
+        self.counts.errors += transaction.name != self._counted
+        self._counted = transaction.name
+
     def _spoil(self, transaction: BatchTransaction, why: str) -> None:
+        self._failed(transaction)
         transaction.spoil(why)
         if self._aborting is None and transaction is self._transaction and self._added:
             self._aborting = asyncio.get_running_loop().create_task(self._abort())

@@ -10,7 +10,7 @@ from typing import IO
 from anabranch.kafka.transactional import TransactionalProducer
 from anabranch.model.topics import TopicPartition
 from anabranch.records.encode import seal_packed
-from anabranch.records.header import TRANSACTIONAL, Codec
+from anabranch.records.header import HEADER_SIZE, TRANSACTIONAL, Codec
 from anabranch.records.sequence import advance
 
 IN_MEMORY = 64 << 20
@@ -52,6 +52,7 @@ class Spool:
         self._left = in_memory
         self._batches: dict[TopicPartition, list[PackedBatch | _Spilled]] = {}
         self._counts: dict[TopicPartition, int] = {}
+        self._sizes: dict[TopicPartition, int] = {}
         self._file: IO[bytes] | None = None
         self._end = 0
 
@@ -71,6 +72,10 @@ class Spool:
         """How many records a partition has."""
         return self._counts[partition]
 
+    def size(self, partition: TopicPartition) -> int:
+        """How many bytes a partition's batches have as they go to the broker."""
+        return self._sizes[partition]
+
     def add(self, partition: TopicPartition, batch: PackedBatch) -> None:
         """Keep a batch."""
         kept: PackedBatch | _Spilled = batch
@@ -84,6 +89,7 @@ class Spool:
             self._end += len(batch.records)
         self._batches.setdefault(partition, []).append(kept)
         self._counts[partition] = self._counts.get(partition, 0) + batch.count
+        self._sizes[partition] = self._sizes.get(partition, 0) + HEADER_SIZE + len(batch.records)
 
     def sealed(self, partition: TopicPartition, producer: TransactionalProducer, sequence: int) -> Iterator[bytes]:
         """A partition's batches for this producer, the first record with this sequence."""

@@ -133,15 +133,18 @@ async def _write(caller: CoordinatorClient, cluster: Cluster, spool: Spool) -> T
     writer = PartitionWriter(cluster)
     left = set(spool.partitions)
     written: list[list[Any]] = []
+    size = retries = 0
     while left:
         wanted = [[one.topic, one.partition] for one in sorted(left)]
-        answer = await caller.ask(do="turns", wanted=wanted, written=written)
+        answer = await caller.ask(do="turns", wanted=wanted, written=written, retries=writer.retries - retries)
+        retries = writer.retries
         turns = [(TopicPartition(topic, number), sequence) for topic, number, sequence in answer["turns"]]
         await together(
             writer.write(partition, producer, spool.sealed(partition, producer, sequence))
             for partition, sequence in turns
         )
         written = [[one.topic, one.partition, spool.count(one)] for one, _ in turns]
+        size += sum(spool.size(one) for one, _ in turns)
         left -= {partition for partition, _ in turns}
-    finished = await caller.ask(do="finish", written=written)
+    finished = await caller.ask(do="finish", written=written, bytes=size, retries=writer.retries - retries)
     return TaskReport(*finished["report"])

@@ -33,10 +33,14 @@ class QueryIdentity:
 
 @dataclass(slots=True)
 class SinkCounts:
-    """What a sink has done since it was opened; read by metrics while it is written."""
+    """What a sink has done since it was opened; read by metrics while it is written.
+
+    ``records`` and ``bytes`` are of batches that it has taken, ``bytes`` None where nobody knows them.  ``errors`` are
+    batches that it has not taken, ``retries`` how often a request to it was tried again.
+    """
 
     records: int = 0
-    bytes: int = 0
+    bytes: int | None = None
     errors: int = 0
     retries: int = 0
     last_batch: int = -1
@@ -69,6 +73,14 @@ class NativeSink(Protocol):
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         """The writer to start: its format, options and output mode are set; trigger, checkpoint and name are not."""
+
+
+@runtime_checkable
+class CountedSink(Protocol):
+    """A ``NativeSink`` that knows what its queries write."""
+
+    def counts_of(self, query: str) -> SinkCounts:
+        """Of the query of that id of Spark's, since it began."""
 
 
 Sink = BatchSink | NativeSink

@@ -66,7 +66,7 @@ class ServerSink:
         connect: Callable[[Retrying], SinkServer],
         retry_seconds: float,
     ) -> None:
-        self.counts = SinkCounts()
+        self.counts = SinkCounts(bytes=0)
         self._writer, self._rows, self._encoder, self._connect = writer, rows, encoder, connect
         self._retrying = Retrying(writer.sink, retry_seconds, self.counts)
         self._server: SinkServer | None = None
@@ -105,7 +105,7 @@ class ServerSink:
             once = partial(self._once, chunks, batch.schema.fieldNames(), writing)
             if self._retrying.call(partial(self._with_server, once)):
                 self.counts.records += chunks.records
-                self.counts.bytes += chunks.size
+                self.counts.bytes = (self.counts.bytes or 0) + chunks.size
         self.counts.last_batch = batch_id
 
     def _claim(self, writing: BatchState, server: SinkServer) -> bool:
