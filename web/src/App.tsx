@@ -6,6 +6,8 @@ import { meQuery } from "./api/queries";
 import { Accounts } from "./pages/access/Accounts";
 import { Applications } from "./pages/applications/Applications";
 import { ClientPage } from "./pages/applications/ClientPage";
+import { ArtifactPage } from "./pages/artifacts/ArtifactPage";
+import { Artifacts } from "./pages/artifacts/Artifacts";
 import { Audit } from "./pages/Audit";
 import { Catalog } from "./pages/catalog/Catalog";
 import { EntryPage } from "./pages/catalog/EntryPage";
@@ -96,6 +98,8 @@ function Pages() {
       <Route path="/migrations/-/start" component={StartPage} />
       <Route path="/migrations/:name">{({ name }) => <MigrationPage key={name} name={name} />}</Route>
       <Route path="/migrations/:name/change">{({ name }) => <ChangePage key={name} name={name} />}</Route>
+      <Route path="/artifacts" component={Artifacts} />
+      <Route path="/artifacts/:name">{({ name }) => <ArtifactPage key={name} name={name} />}</Route>
       <Route path="/catalog/entries/:name">{({ name }) => <EntryPage key={name} name={name} />}</Route>
       <Route path="/catalog/:tab?">{({ tab }) => <Catalog key={tab} tab={tab ?? ""} />}</Route>
       <Route path="/streams" component={Streams} />

@@ -15,6 +15,7 @@ const PAGES = [
   ["/migrations", "Migrations"],
   ["/streams", "Streams"],
   ["/catalog", "Catalog"],
+  ["/artifacts", "Artifacts"],
   ["/routes", "Routes"],
   ["/applications", "Applications"],
   ["/checkpoints", "Checkpoints"],

@@ -49,6 +49,8 @@ def progress(chance: random.Random, batch: int) -> dict[str, Any]:
         "lag": chance.randint(0, 2_400),
         "watermark": mark.isoformat().replace("+00:00", "Z"),
         "state_rows": 18_000 + batch % 900,
+        "sources": [{"connector": "kafka", "name": "views", "records": batch * 4_200, "lag": chance.randint(0, 2_400)}],
+        "sink": {"records": batch * 100, "bytes": batch * 9_000, "errors": 0, "retries": batch // 100},
     }
 
 

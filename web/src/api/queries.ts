@@ -347,6 +347,30 @@ export const streamQuery = (name: string) =>
     refetchInterval: 5_000,
   });
 
+/** The alerts of a stream and its rules.  The service tells of each that begins or ends. */
+export const streamAlertsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["streams", "alerts", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/streams/{name}/alerts", { params: { path: { name } }, signal })).then(as<Schemas["StreamAlertsAnswer"]>()),
+    refetchInterval: 10_000,
+  });
+
+/** Artifacts, by name. */
+export const artifactsQuery = queryOptions({
+  queryKey: ["artifacts", "all"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/artifacts", { signal })).then(as<Schemas["StoredArtifact"][]>()),
+  refetchInterval: 30_000,
+});
+
+export const artifactQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["artifacts", "one", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/artifacts/{name}", { params: { path: { name } }, signal })).then(as<Schemas["ArtifactAnswer"]>()),
+    refetchInterval: 30_000,
+  });
+
 /** A version never changes; a stream that is made again under the same name has others, whose key has another time. */
 export const streamVersionQuery = (name: string, { number, at_ms: at }: { number: number; at_ms: number }) =>
   queryOptions({

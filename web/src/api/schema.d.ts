@@ -6167,9 +6167,11 @@ export interface components {
             batch: number | null;
             batch_ms: number | null;
             connector: string;
+            errors: number | null;
             lag: number | null;
             line: number;
             query: string;
+            retries: number | null;
             rows_in: number | null;
             rows_out: number | null;
             rows_per_second: number | null;

@@ -88,6 +88,21 @@ const STREAM: Record<Schemas["StreamState"], Look> = {
   failed: ["bad", "cross"],
 };
 
+const ALERT: Record<Schemas["AlertState"], Look> = {
+  firing: ["bad", "cross"],
+  waiting: ["warn", "half"],
+  over: ["ok", "check"],
+};
+
+export const AlertBadge = ({ state }: { state: Schemas["AlertState"] }) => {
+  const [tone, shape] = ALERT[state];
+  return (
+    <Badge tone={tone} shape={shape}>
+      {state}
+    </Badge>
+  );
+};
+
 export const StreamBadge = ({ state }: { state: Schemas["StreamState"] }) => {
   const [tone, shape] = STREAM[state];
   return (

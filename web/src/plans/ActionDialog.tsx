@@ -27,10 +27,12 @@ interface Props {
   close: () => void;
   /** Told why a plan is refused: whoever shows it elsewhere closes this. */
   refused?: (problem: Problem) => void;
+  /** Told as soon as the plan is being applied. */
+  applied?: () => void;
 }
 
 /** Ask, look at the plan, apply it, see what came of it. */
-export function ActionDialog({ verb, title, body, fields, close, refused }: Props) {
+export function ActionDialog({ verb, title, body, fields, close, refused, applied }: Props) {
   const queries = useQueryClient();
   const [values, setValues] = useState<Values>(() => initialOf(fields));
   const summary = useVerb(verb)?.summary;
@@ -41,8 +43,9 @@ export function ActionDialog({ verb, title, body, fields, close, refused }: Prop
   const apply = useMutation({
     mutationFn: (shown: Schemas["PlanAnswer"]) => applyPlan(shown.id, shown.hash),
     onSuccess: () => {
+      applied?.();
       void queries.invalidateQueries({ queryKey: ["operations"] });
-      for (const changed of ["migrations", "streams", "catalog"]) void queries.invalidateQueries({ queryKey: [changed] });
+      for (const changed of ["migrations", "streams", "catalog", "artifacts"]) void queries.invalidateQueries({ queryKey: [changed] });
     },
   });
   const again = () => {
@@ -58,7 +61,7 @@ export function ActionDialog({ verb, title, body, fields, close, refused }: Prop
   });
 
   const leave = () => {
-    for (const changed of ["live", "positions", "routes", "clients", "migrations", "streams", "catalog"]) {
+    for (const changed of ["live", "positions", "routes", "clients", "migrations", "streams", "catalog", "artifacts"]) {
       void queries.invalidateQueries({ queryKey: [changed] });
     }
     close();

@@ -11,7 +11,7 @@ import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { RoutesBody } from "./RoutesBody";
-import { DeleteStreamBody, PublishStreamBody, RunStreamBody, SaveStreamBody } from "./StreamBodies";
+import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SaveStreamBody } from "./StreamBodies";
 
 /** What a plan would change, as each verb shows it best. */
 export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
@@ -81,6 +81,10 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <RunStreamBody plan={document as Schemas["RunStreamPlan"]} />;
     case "streams.delete":
       return <DeleteStreamBody plan={document as Schemas["DeleteStreamPlan"]} />;
+    case "streams.alerts":
+      return <AlertsBody plan={document as Schemas["AlertsPlan"]} />;
+    case "artifacts.delete":
+      return <DeleteArtifactBody plan={document as Schemas["DeleteArtifactPlan"]} />;
     case "catalog.create":
       return <DefineBody plan={document as Schemas["DefinePlan"]} />;
     case "catalog.drop":

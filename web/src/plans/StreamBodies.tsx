@@ -6,6 +6,7 @@ import { counted } from "../format/numbers";
 import { Fetched } from "../parts/Fetched";
 import { Table } from "../parts/Table";
 import { StreamBadge } from "../parts/states";
+import { ruleWords } from "../streams/alerts";
 import { Queries } from "../streams/AnalysedTables";
 import { ScriptDiff, type Side } from "../streams/ScriptDiff";
 
@@ -108,4 +109,31 @@ export const DeleteStreamBody = ({ plan }: { plan: Schemas["DeleteStreamPlan"] }
     {counted(plan.versions, "version")} and {counted(plan.runs, "run")} would be forgotten. The checkpoints stay where they are; a stream that is made again under
     this name begins with none.
   </p>
+);
+
+/** The rules that a stream would have, those that are new marked. */
+export const AlertsBody = ({ plan }: { plan: Schemas["AlertsPlan"] }) => (
+  <div className="stack">
+    <Table
+      caption="Rules"
+      rows={plan.rules}
+      rowKey={(one) => one.kind}
+      columns={[
+        { key: "alert", label: "alert", head: "Alert", cell: (one) => <strong>{one.kind}</strong> },
+        { key: "what", label: "rule", head: "Rule", cell: (one) => <span className={one.is_changed ? "change-new" : "dim"}>{ruleWords(one)}</span> },
+        { key: "new", label: "what becomes of it", head: "What becomes of it", cell: (one) => (one.is_changed ? "is changed" : "stays as it is") },
+      ]}
+    />
+    <p className="dim">{plan.receivers.length ? `Told to ${plan.receivers.join(", ")}.` : "Nobody would be told."}</p>
+  </div>
+);
+
+export const DeleteArtifactBody = ({ plan }: { plan: Schemas["DeleteArtifactPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {plan.is_last ? `Artifact ${plan.artifact} would be forgotten with ` : `Artifact ${plan.artifact} would lose `}
+      {plan.versions.length === 1 ? `version ${plan.versions[0]}` : `its versions ${plan.versions.join(", ")}`}.
+    </p>
+    <p className="dim">No stream was saved with {plan.versions.length === 1 ? "it" : "any of them"}. Files that nothing has any more are taken away a day later.</p>
+  </div>
 );

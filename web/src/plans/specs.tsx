@@ -271,6 +271,7 @@ const DANGER = new Set([
   "migrations.complete",
   "migrations.give-up",
   "streams.delete",
+  "artifacts.delete",
   "catalog.drop",
   "catalog.revoke",
 ]);

@@ -13,6 +13,13 @@ const METRICS: readonly (readonly [string, string])[] = [
   ["anabranch_stream_batch_milliseconds", "how long the last micro-batch took"],
   ["anabranch_stream_lag_records", "records of Kafka behind it"],
   ["anabranch_stream_state_rows", "rows in its state"],
+  ["anabranch_stream_source_records_total", "records that were read, by source"],
+  ["anabranch_stream_source_lag_records", "records of Kafka behind it, by source"],
+  ["anabranch_stream_sink_records_total", "records that its sinks have taken"],
+  ["anabranch_stream_sink_bytes_total", "bytes that its sinks have taken, where they are known"],
+  ["anabranch_stream_sink_errors_total", "batches that a sink has not taken"],
+  ["anabranch_stream_sink_retries_total", "how often a request to a sink was tried again"],
+  ["anabranch_stream_failures_total", "its runs that failed"],
 ];
 
 /** Figures over time since this page was opened, and where their whole past is. */

@@ -24,6 +24,7 @@ export const QueriesTable = ({ stream }: { stream: Stream }) => (
       { key: "in", label: "rows in", head: "Rows in", number: true, cell: (one) => shown(one.rows_in) },
       { key: "out", label: "rows out", head: "Rows out", number: true, cell: (one) => shown(one.rows_out) },
       { key: "state", label: "state rows", head: "State rows", number: true, cell: (one) => shown(one.state_rows) },
+      { key: "retries", label: "retries, errors of its sink", head: "Retries", number: true, cell: (one) => <OfSink query={one} /> },
       { key: "told", label: "told", head: "Told", number: true, cell: (one) => <Told query={one} /> },
     ]}
   />
@@ -45,3 +46,6 @@ function Told({ query }: { query: StreamQuery }) {
   const ms = Date.parse(query.told_at);
   return Number.isNaN(ms) ? <span className="dim">not yet</span> : <Age ms={ms} />;
 }
+
+const OfSink = ({ query: { retries, errors } }: { query: StreamQuery }) =>
+  retries === null ? <span className="dim">unknown</span> : <>{errors ? `${whole(retries)}, ${whole(errors)} failed` : whole(retries)}</>;

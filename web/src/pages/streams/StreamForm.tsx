@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo, useState, type FormEvent } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
 import type { Problem } from "../../api/problem";
 import { catalogNames } from "../../catalog/names";
 import { faultsOf, placeOf } from "../../editor/place";
+import { Age } from "../../parts/Age";
 import { Button } from "../../parts/Button";
 import { ProblemOf } from "../../parts/ProblemNotice";
 import { Waiting } from "../../parts/Waiting";
@@ -11,7 +12,8 @@ import { ActionDialog } from "../../plans/ActionDialog";
 import { FormFields } from "../../plans/FormFields";
 import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
 import { TryPanel } from "../../streams/TryPanel";
-import { useWhyNotPlan } from "../../session/me";
+import { useMe, useWhyNotPlan } from "../../session/me";
+import { draftOf, keepDraft } from "../../streams/draft";
 import { Submit } from "../checkpoints/Submit";
 import { fileText } from "../../format/filetext";
 
@@ -32,10 +34,14 @@ interface Props {
 
 /** The script of a stream with its settings: saved by a plan that is looked at first; what is refused is shown at its line. */
 export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, given }: Props) {
-  const [values, setValues] = useState(first);
-  const [script, setScript] = useState(firstScript);
+  const { account } = useMe();
+  const what = verb === "streams.edit" ? `edit ${String(given["stream"])}` : "create";
+  const [draft, setDraft] = useState(() => draftOf(account, what));
+  const [values, setValues] = useState<Values>({ ...first, ...draft?.values });
+  const [script, setScript] = useState(draft?.script ?? firstScript);
+  const [isKept, setKept] = useState(true);
   /** Another text in place of the whole: the editor begins anew with it. */
-  const [loaded, setLoaded] = useState({ text: firstScript, times: 0 });
+  const [loaded, setLoaded] = useState({ text: script, times: 0 });
   const [asked, setAsked] = useState<Readonly<Record<string, unknown>> | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
@@ -44,6 +50,27 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
   const catalog = useMemo(() => catalogNames(queries), [queries]);
   const faults = useMemo(() => faultsOf(problem), [problem]);
   const form = `${verb}-form`;
+  const isNew = script !== firstScript || Object.entries(values).some(([name, value]) => value !== first[name]);
+  const isSaved = useRef(false);
+  useEffect(() => {
+    if (isSaved.current) return;
+    setKept(keepDraft(account, what, isNew ? { script, values, base: draft?.base ?? firstScript, at: Date.now() } : null));
+  }, [account, what, isNew, script, values, draft, firstScript]);
+  useEffect(() => {
+    if (isKept || !isNew) return undefined;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [isKept, isNew]);
+  const saved = () => {
+    isSaved.current = true;
+    keepDraft(account, what, null);
+  };
+  const takeBack = () => {
+    setDraft(null);
+    setValues(first);
+    load(firstScript);
+  };
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
     if (why !== null) return;
@@ -68,6 +95,19 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
   };
   return (
     <>
+      {draft === null ? null : (
+        <div className="notice warn" role="status">
+          <p>
+            This is what you wrote here <Age ms={draft.at} absolute /> and did not save; this browser has kept it.
+            {draft.base === firstScript ? "" : " The script that it began with is another one than what is saved now."}
+          </p>
+        </div>
+      )}
+      {isKept || !isNew ? null : (
+        <div className="notice warn" role="status">
+          <p>This browser does not keep what you write: it is lost where the page is left before it is saved.</p>
+        </div>
+      )}
       <form className="panel" id={form} aria-label={title} onSubmit={submit}>
         <div className="wide-form">
           <FormFields fields={fields} values={values} change={(name, value) => setValues((before) => ({ ...before, [name]: value }))} />
@@ -89,11 +129,11 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
                   }}
                 />
               </label>
-              {script === firstScript ? null : (
-                <Button little act={() => load(firstScript)}>
+              {isNew ? (
+                <Button little act={takeBack}>
                   Take my changes back
                 </Button>
-              )}
+              ) : null}
             </span>
           </div>
           <Suspense fallback={<Waiting what="the editor" />}>
@@ -117,7 +157,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
       </form>
       <TryPanel of={{ script, ...(verb === "streams.edit" ? { stream: String(given["stream"]) } : {}) }} refused={setProblem} />
       {asked === null ? null : (
-        <ActionDialog verb={verb} title={title} body={asked} fields={[]} close={() => setAsked(null)} refused={refused} />
+        <ActionDialog verb={verb} title={title} body={asked} fields={[]} close={() => setAsked(null)} refused={refused} applied={saved} />
       )}
     </>
   );

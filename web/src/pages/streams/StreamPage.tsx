@@ -9,6 +9,7 @@ import { Tabs } from "../../parts/Tabs";
 import { isStreamName, streamPath } from "../../streams/stream";
 import { useStreamPast } from "../../streams/past";
 import { NotThere } from "../NotThere";
+import { Alerts } from "./Alerts";
 import { LineageTab } from "./LineageTab";
 import { Logs } from "./Logs";
 import { Metrics } from "./Metrics";
@@ -32,6 +33,7 @@ const TABS: readonly (readonly [string, string, ComponentType<TabProps>])[] = [
   ["runs", "Runs", Runs],
   ["logs", "Logs", Logs],
   ["metrics", "Metrics", Metrics],
+  ["alerts", "Alerts", Alerts],
 ];
 
 /** One stream: how it goes, what it runs, what ran before, what it says. */
