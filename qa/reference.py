@@ -21,7 +21,7 @@ from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
 from anabranch.service.rest.metrics import own_metrics, route_metrics
-from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
+from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
 from anabranch.verify.report import ComparisonVerdict
 
@@ -99,7 +99,8 @@ def metrics_page() -> str:
         "\n".join(_metric(one) for one in found)
         for found in (LinkCollector(tuple).collect(), (*own_metrics({}, False, 0, {}), *route_metrics(0, {}, {})))
     )
-    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *trial_metrics(TrialFigures({}, {}, {})))
+    trials = trial_metrics(TrialFigures({}, {}, {}))
+    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *lineage_metrics({}, 0), *trials)
     return METRICS.format(written=WRITTEN, rows=rows, own=own, streams="\n".join(map(_metric, of_streams)))
 
 

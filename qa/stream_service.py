@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
-from anabranch.cli.serve import receivers_of
+from anabranch.cli.serve import endpoint_of, receivers_of
 from anabranch.config.jobspec import write_spec
-from anabranch.config.serve_file import AlertsShape
+from anabranch.config.serve_file import AlertsShape, OpenLineageShape
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs.runlogs import open_log
 from anabranch.operations.jobs.startedjob import StartedJob
@@ -27,6 +28,7 @@ from anabranch.service import instance
 from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.alerting import Alerting
 from anabranch.service.job_settings import JobSettings
+from anabranch.service.lineage_sending import LineageEndpoint
 from anabranch.service.streaming import Streaming
 from anabranch.service.trial_process import start_trial
 from qa import trial_stand_in
@@ -56,6 +58,12 @@ def _receivers() -> Mapping[str, Webhook | Mail]:
     return receivers_of(shape, Path.cwd())
 
 
+def _endpoint() -> LineageEndpoint | None:
+    """The part ``openlineage`` of a service's file in ``ANABRANCH_OPENLINEAGE``."""
+    text = os.environ.get("ANABRANCH_OPENLINEAGE")
+    return None if text is None else endpoint_of(OpenLineageShape.model_validate_json(text))
+
+
 def main(store: str, directory: str, contexts: str = "", master: str = "local[2]") -> None:
     """Serve until standard input ends."""
     place = Path(directory)
@@ -63,11 +71,12 @@ def main(store: str, directory: str, contexts: str = "", master: str = "local[2]
     known = json.loads(Path(contexts).read_text(encoding="utf-8")) if contexts else {}
     jobs = JobSettings(master, master, place / "jobs")
     tries = start_trial if contexts else trial_stand_in.start_stand_in
+    told: dict[str, Any] = {"receivers": _receivers(), "openlineage": _endpoint()}
     stand_ins = patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in))
     with (
         nullcontext() if contexts else stand_ins,
         patch.object(instance, "Alerting", partial(Alerting, every_s=0.2)),
-        serving(store, known, place, name=place.name, jobs=jobs, tries=tries, receivers=_receivers()) as served,
+        serving(store, known, place, name=place.name, jobs=jobs, tries=tries, **told) as served,
     ):
         print(json.dumps({"port": served.port, "token": served.tokens["admin"]}), flush=True)
         sys.stdin.read()

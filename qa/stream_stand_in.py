@@ -2,7 +2,8 @@
 
 It tells the same events, takes the same fence, ends on SIGTERM, and appends its fence to the file ``written`` beside
 its checkpoints for as long as it runs, as a sink's rows.  The first line of the script says more: ``-- run SECONDS`` is
-how often (0.1), ``-- exit CODE`` ends it before its queries have started, ``-- finish`` as soon as they have.
+how often (0.1), with ``lineage`` behind it some lineage is told; ``-- exit CODE`` ends it before its queries have
+started, ``-- finish`` as soon as they have.
 """
 
 from __future__ import annotations
@@ -19,9 +20,28 @@ from typing import Any
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.spark.streams.fence import NewerStartError, StreamFence
 from anabranch.storage.opening import open_files
+from anabranch.streams.lineage.document import VersionLineage, document_of
+from anabranch.streams.lineage.edges import Edge, InsertLineage
+from anabranch.streams.lineage.openlineage import LineageDataset
+from anabranch.streams.lineage.values import LineageKind
 from anabranch.streams.lines import LineFile
 
 WRITE_S = 0.1
+LINEAGE = VersionLineage(
+    (
+        InsertLineage(
+            "out",
+            ("page", "views"),
+            {"kafka://main/views": ("page", "at")},
+            (
+                Edge("kafka://main/views", "page", "out", "page", LineageKind.IDENTITY),
+                Edge("kafka://main/views", "page", "out", None, LineageKind.GROUP_BY),
+                Edge("kafka://main/views", "at", "out", None, LineageKind.WATERMARK),
+            ),
+        ),
+    ),
+    {"kafka://main/views": LineageDataset("kafka://main", "views", {"page": "STRING", "at": "TIMESTAMP"})},
+)
 
 
 def main(spec_file: str, events_file: str) -> int:
@@ -54,6 +74,8 @@ def main(spec_file: str, events_file: str) -> int:
     batch = 0
     try:
         fence.take()
+        if "lineage" in wanted:
+            tell("lineage", **document_of(LINEAGE))
         tell("started", queries=[{"query": "out", "table": "out", "connector": "console", "line": 2}])
         while not asked.is_set() and wanted[0] != "finish":
             fence.check()

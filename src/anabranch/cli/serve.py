@@ -15,8 +15,9 @@ from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.model.home import expanded
 
 if TYPE_CHECKING:
-    from anabranch.config.serve_file import AlertsShape, OidcShape, ServeShape
+    from anabranch.config.serve_file import AlertsShape, OidcShape, OpenLineageShape, ServeShape
     from anabranch.service.alert_sending import Mail, Webhook
+    from anabranch.service.lineage_sending import LineageEndpoint
     from anabranch.service.serving import Began
     from anabranch.service.settings import OidcSettings, ServeSettings
 
@@ -154,6 +155,7 @@ def _settings(
         previews=AT_ONCE if shape.previews is None else shape.previews,
         receivers=receivers_of(shape.alerts, base),
         artifacts=ArtifactSettings(place, kept.dependencies, kept.most),
+        openlineage=endpoint_of(shape.openlineage),
     )
 
 
@@ -187,6 +189,17 @@ def receivers_of(shape: AlertsShape, base: Path) -> dict[str, Webhook | Mail]:
             password, ca = secret(server.password_env), _located(base, server.ca)
             found[name] = Mail(server.host, server.port, server.sender, to, server.tls, server.user, password, ca)
     return found
+
+
+def endpoint_of(shape: OpenLineageShape | None) -> LineageEndpoint | None:
+    """Who is told of runs of streams."""
+    from anabranch.model.secrets import SecretKind, SecretRef
+    from anabranch.service.lineage_sending import LineageEndpoint
+
+    if shape is None:
+        return None
+    token = None if shape.token_env is None else SecretRef(SecretKind.ENV, shape.token_env)
+    return LineageEndpoint(shape.url, token)
 
 
 def _oidc(shape: OidcShape, base: Path) -> OidcSettings:

@@ -72,6 +72,13 @@ class ArtifactsShape(FileShape):
     )
 
 
+class OpenLineageShape(FileShape):
+    """Who is told of runs of streams, as OpenLineage has them."""
+
+    url: str = Field(pattern=r"^https?://", description="Where run events are posted, such as HOST/api/v1/lineage.")
+    token_env: str | None = Field(default=None, description="Environment variable with a bearer's token.")
+
+
 class ServeShape(FileShape):
     """How the service runs; flags of `anabranch serve` come first."""
 
@@ -104,6 +111,7 @@ class ServeShape(FileShape):
     )
     alerts: AlertsShape = Field(default_factory=AlertsShape, description="Who is told of alerts of streams.")
     artifacts: ArtifactsShape = Field(default_factory=ArtifactsShape, description="Artifacts of streams.")
+    openlineage: OpenLineageShape | None = Field(default=None, description="Who is told of runs of streams.")
     oidc: OidcShape | None = Field(default=None, description="Sign in through a provider.")
 
 

@@ -73,7 +73,9 @@ class NotToldError(ClusterError):
     _hint = "it is tried again; see its address in the service's file"
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else: a secret is for one address."""
+
     def redirect_request(self, *_: object, **__: object) -> None:
         """A notice goes to the address that was named, and to no other."""
 
@@ -106,7 +108,7 @@ def _post(receiver: Webhook, notice: AlertNotice) -> None:
         digest = hmac.new(receiver.secret.resolve().reveal().encode(), body, hashlib.sha256).hexdigest()
         headers[SIGNATURE] = f"sha256={digest}"
     request = urllib.request.Request(receiver.url, body, headers, method="POST")
-    with urllib.request.build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
+    with urllib.request.build_opener(NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
         answer.read(1)
 
 

@@ -26,6 +26,7 @@ from anabranch.service.hub import ENDING, Hub
 from anabranch.service.identity import Identity
 from anabranch.service.launching import Launching
 from anabranch.service.limits import RateLimit
+from anabranch.service.lineage_sending import LineageSending
 from anabranch.service.migrating import Migrating
 from anabranch.service.migration_desk import ServiceMigrationDesk
 from anabranch.service.oidc import Oidc
@@ -87,8 +88,11 @@ class Instance:
         self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
         kept = settings.artifacts or ArtifactSettings(str((settings.jobs.directory / "artifacts").absolute()))
         self.artifacts = ArtifactDesk(stored.artifacts, kept)
+        self.lineage_sending = LineageSending(settings.openlineage)
         self.streaming = Streaming(
-            *(stored, self.routing, self.clusters, settings.jobs, kept.place, self.hub), lambda: self.acting.acts
+            *(stored, self.routing, self.clusters, settings.jobs, kept.place, self.hub),
+            lambda: self.acting.acts,
+            lineage=self.lineage_sending,
         )
         told = settings.receivers, addresses.public or ""
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
@@ -138,6 +142,7 @@ class Instance:
             self.migrating.watch(),
             self.streaming.watch(),
             self.alerting.watch(),
+            self.lineage_sending.watch(),
             self.trials.watch(),
             Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )

@@ -11,6 +11,7 @@ from anabranch.model.secrets import SecretRef
 from anabranch.operations.artifacts.desk import ArtifactSettings
 from anabranch.service.alert_sending import Mail, Webhook
 from anabranch.service.job_settings import JobSettings
+from anabranch.service.lineage_sending import LineageEndpoint
 from anabranch.service.trials import AT_ONCE
 
 
@@ -38,6 +39,7 @@ class ServeSettings:
     ``proxies`` are addresses or networks of proxies whose word for who asks is taken.  ``hooks`` are commands of the
     operator's by name, which migrations may have run.  ``previews`` is how many previews may run at once, 0 for none.
     ``receivers`` are told of alerts of streams.  ``artifacts`` None keeps them beside the jobs' files.
+    ``openlineage`` is told of runs of streams.
     """
 
     host: str
@@ -55,3 +57,4 @@ class ServeSettings:
     previews: int = AT_ONCE
     receivers: Mapping[str, Webhook | Mail] = field(default_factory=dict)
     artifacts: ArtifactSettings | None = None
+    openlineage: LineageEndpoint | None = None

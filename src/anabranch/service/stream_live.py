@@ -25,7 +25,9 @@ class LiveRun:
     ended: Mapping[str, Any] | None = None
     told_at: str = ""
     lineage: Mapping[str, Any] | None = None
-    """As its job told it, until it is kept."""
+    """As its job told it."""
+    is_kept: bool = False
+    """Whether the store has its lineage."""
 
     @classmethod
     def of(cls, directory: str, run: str, stream: str = "") -> LiveRun:
@@ -69,6 +71,7 @@ class LiveRun:
             query = str(fields.get("query"))
             self.queries[query] = {**self.queries.get(query, {}), **fields}
         elif event.kind is StreamEventKind.LINEAGE:
+            self.is_kept = False
             self.lineage = {name: fields[name] for name in ("inserts", "datasets") if name in fields}
         elif event.kind is StreamEventKind.FAILED:
             self.failed = fields

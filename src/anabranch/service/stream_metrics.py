@@ -100,6 +100,19 @@ def alert_metrics(firing: Iterable[tuple[str, str, str]], untold: Mapping[str, i
     yield failed
 
 
+def lineage_metrics(results: Mapping[str, int], waiting: int) -> Iterator[Metric]:
+    """Of events for OpenLineage, where an endpoint is named: how many were taken or not, and how many wait."""
+    told = CounterMetricFamily(
+        "anabranch_openlineage_events",
+        "Events for OpenLineage that its endpoint has taken, or not within a minute",
+        labels=("result",),
+    )
+    for result, count in sorted(results.items()):
+        told.add_metric((result,), count)
+    yield told
+    yield GaugeMetricFamily("anabranch_openlineage_waiting", "Events for OpenLineage that wait", value=waiting)
+
+
 def trial_metrics(figures: TrialFigures) -> Iterator[Metric]:
     """Of trials on this instance: how many wait and run now, and how long those that are over took."""
     for state, counts, text in (

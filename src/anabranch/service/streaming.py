@@ -29,6 +29,7 @@ from anabranch.operations.jobs.streamjob import start_detached
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
 from anabranch.service.job_settings import JobSettings
+from anabranch.service.lineage_sending import LineageSending
 from anabranch.service.processes import began_ms, is_alive, started_with
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
@@ -39,6 +40,7 @@ from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
 from anabranch.streams.connector_counts import Counts
 from anabranch.streams.lineage.document import StoredLineage
+from anabranch.streams.lineage.openlineage import RunEventType
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
@@ -87,6 +89,7 @@ class Streaming:
         hub: Hub,
         acts: Callable[[], bool],
         start: Starter = start_detached,
+        lineage: LineageSending | None = None,
     ) -> None:
         self._stored = stored
         self._routing = routing
@@ -100,6 +103,8 @@ class Streaming:
         self._children: dict[str, StartedJob] = {}
         self._live: dict[str, LiveRun] = {}
         self._asked: set[str] = set()
+        self._told_of: set[str] = set()
+        self._lineage = lineage or LineageSending(None)
         self._totals = StreamTotals()
         self._known: list[KnownStream] = []
         self._busy: dict[str, asyncio.Task[None]] = {}
@@ -129,6 +134,7 @@ class Streaming:
         self._totals.keep({one.name for one in every})
         self._known = [self._as_known(one, self._live.get(runs.get(one.name, ""))) for one in every]
         self._asked &= known
+        self._told_of &= known
         for name in [name for name, task in self._busy.items() if task.done()]:
             del self._busy[name]
 
@@ -165,6 +171,7 @@ class Streaming:
         try:
             run = None if one.run is None else await asyncio.to_thread(self._seen, one.run)
             await self._keep_lineage(one)
+            self._tell_start(one.run)
             seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, one.settings.policy)
             action = decide(seen, now_ms())
             if one.run is not None and one.run.stopping_at is not None and one.run.id not in self._asked:
@@ -181,11 +188,24 @@ class Streaming:
     async def _keep_lineage(self, one: SupervisedStream) -> None:
         """Keep what the open run has told of its lineage, once."""
         live = None if one.run is None else self._live.get(one.run.id)
-        if one.run is None or live is None or live.lineage is None:
+        if one.run is None or live is None or live.lineage is None or live.is_kept:
             return
         told = StoredLineage(one.run.stream, one.run.version, now_ms(), live.lineage)
         await self._stored.ask(lambda: self._stored.lineages.keep(told))
-        live.lineage = None
+        live.is_kept = True
+
+    def _tell_start(self, run: StoredStreamRun | None) -> None:
+        """Tell OpenLineage of a run whose queries have begun, once in this process."""
+        live = None if run is None else self._live.get(run.id)
+        if run is not None and live is not None and live.has_started and run.id not in self._told_of:
+            self._told_of.add(run.id)
+            self._lineage.tell(RunEventType.START, run.stream, run.id, live.lineage)
+
+    def _tell_end(self, run: StoredStreamRun, action: CloseRun) -> None:
+        live = self._live.get(run.id)
+        end = RunEventType.FAIL if action.is_failure else RunEventType.COMPLETE
+        why = action.why if action.is_failure else ""
+        self._lineage.tell(end, run.stream, run.id, None if live is None else live.lineage, why)
 
     async def _do(self, one: SupervisedStream, action: StreamAction, seen: SeenStreamRun | None) -> None:
         streams, name, now = self._stored.streams, one.stream.name, now_ms()
@@ -213,6 +233,7 @@ class Streaming:
                 )
             )
             self._children.pop(run.id, None)
+            self._tell_end(run, action)
             if action.is_failure:
                 self._totals.fail(name, self._live.get(run.id))
         self._told(name)

@@ -25,7 +25,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.service.rest.metrics import own_metrics, route_metrics
-from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
+from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
 
 pytestmark = pytest.mark.unit
@@ -205,6 +205,7 @@ def test_dashboard_and_alerts_ask_only_for_metrics_that_exist() -> None:
 def test_the_page_names_every_metric() -> None:
     """With its type and labels: it is written from the program."""
     text = (DEPLOY.parent / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
-    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *trial_metrics(TrialFigures({}, {}, {})))
+    trials = trial_metrics(TrialFigures({}, {}, {}))
+    of_streams = (*stream_metrics(()), *alert_metrics((), {}), *lineage_metrics({}, 0), *trials)
     named = {f"{one.name}_total" if one.type == "counter" else one.name for one in of_streams}
     assert set(re.findall(r"^\| `(anabranch_[a-z_]+)`", text, re.MULTILINE)) == offered() | named

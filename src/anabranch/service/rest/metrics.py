@@ -14,7 +14,7 @@ from starlette.responses import Response
 from anabranch.operations.links.metrics import metrics as of_links
 from anabranch.service.answers import answered
 from anabranch.service.instance import Instance
-from anabranch.service.stream_metrics import alert_metrics, stream_metrics, trial_metrics
+from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.web import AsViewer, Here
 
 router = APIRouter(tags=["metrics"])
@@ -40,6 +40,8 @@ class _Collector(Collector):
         yield from route_metrics(here.routing.number, *here.registry.counts())
         yield from stream_metrics(here.streaming.known())
         yield from alert_metrics(here.alerting.firing, here.alerting.untold)
+        if here.lineage_sending.endpoint is not None:
+            yield from lineage_metrics(here.lineage_sending.results, here.lineage_sending.waiting)
         yield from trial_metrics(here.trials.figures())
         yield from of_links([link.status for one in here.board.seen if up[one.name] for link in one.links.values()])
 

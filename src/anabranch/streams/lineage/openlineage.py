@@ -23,6 +23,8 @@ EVENT_SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
 SCHEMA_FACET = f"{_SPEC}/facets/1-2-0/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet"
 LINEAGE_FACET = f"{_SPEC}/facets/1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet"
 
+ERROR_FACET = f"{_SPEC}/facets/1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet"
+
 
 class RunEventType(StrEnum):
     """What became of a run."""
@@ -48,13 +50,14 @@ class LineageDataset:
 
 @dataclass(frozen=True, slots=True)
 class LineageRun:
-    """A run of a stream's query: ``time`` in ISO 8601 with its zone, ``run_id`` a UUID."""
+    """A run of a stream's query: ``time`` in ISO 8601 with its zone, ``run_id`` a UUID; ``error`` is why it failed."""
 
     type: RunEventType
     time: str
     run_id: str
     namespace: str
     job: str
+    error: str = ""
 
 
 def run_event(run: LineageRun, insert: InsertLineage, datasets: Mapping[str, LineageDataset]) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def run_event(run: LineageRun, insert: InsertLineage, datasets: Mapping[str, Lin
         "eventTime": run.time,
         "producer": PRODUCER,
         "schemaURL": EVENT_SCHEMA,
-        "run": {"runId": run.run_id, "facets": {}},
+        "run": {"runId": run.run_id, "facets": {"errorMessage": _error(run.error)} if run.error else {}},
         "job": {"namespace": run.namespace, "name": run.job, "facets": {}},
         "inputs": [_dataset(dataset, {"schema": _schema(dataset, columns)}) for dataset, columns in sources],
         "outputs": [_dataset(target, facets)],
@@ -84,6 +87,10 @@ def _dataset(dataset: LineageDataset, facets: Mapping[str, Any]) -> dict[str, An
 
 def _facet(schema: str) -> dict[str, Any]:
     return {"_producer": PRODUCER, "_schemaURL": schema}
+
+
+def _error(message: str) -> dict[str, Any]:
+    return {**_facet(ERROR_FACET), "message": message, "programmingLanguage": "SQL"}
 
 
 def _schema(dataset: LineageDataset, columns: Iterable[str]) -> dict[str, Any]:
