@@ -91,6 +91,10 @@ export function reportWords(work: Schemas["Work"]): string {
       return `Stream ${String(report["stream"])} ends after its micro-batch.`;
     case "streams.delete":
       return `Stream ${String(report["stream"])} is forgotten; its checkpoints stay.`;
+    case "streams.alerts":
+      return `The alerts of stream ${String(report["stream"])} were changed.`;
+    case "artifacts.delete":
+      return `${counted((report["versions"] as number[]).length, "version")} of artifact ${String(report["artifact"])} forgotten.`;
     case "catalog.create":
     case "catalog.import":
       return defined(report as unknown as Schemas["Defined"]);

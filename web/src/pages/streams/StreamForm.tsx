@@ -5,6 +5,7 @@ import { catalogNames } from "../../catalog/names";
 import { faultsOf, placeOf } from "../../editor/place";
 import { Age } from "../../parts/Age";
 import { Button } from "../../parts/Button";
+import { useShowDialog } from "../../parts/DialogHost";
 import { ProblemOf } from "../../parts/ProblemNotice";
 import { Waiting } from "../../parts/Waiting";
 import { Wrong } from "../../parts/Wrong";
@@ -42,7 +43,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
   const [isKept, setKept] = useState(true);
   /** Another text in place of the whole: the editor begins anew with it. */
   const [loaded, setLoaded] = useState({ text: script, times: 0 });
-  const [asked, setAsked] = useState<Readonly<Record<string, unknown>> | null>(null);
+  const show = useShowDialog();
   const [problem, setProblem] = useState<Problem | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const why = useWhyNotPlan();
@@ -75,11 +76,13 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
     event?.preventDefault();
     if (why !== null) return;
     setProblem(null);
-    setAsked({ ...given, ...bodyOf(fields, values), script });
+    const body = { ...given, ...bodyOf(fields, values), script };
+    // Beside the pages: this form begins anew once there is another version, and what came of it is still to be seen.
+    show(<ActionDialog verb={verb} title={title} body={body} fields={[]} close={() => show(null)} refused={refused} applied={saved} />);
   };
   const refused = (found: Problem) => {
     if (placeOf(found) === null && !isOfScript(found)) return;
-    setAsked(null);
+    show(null);
     setProblem(found);
   };
   const load = (text: string) => {
@@ -142,6 +145,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
               label="Script"
               text={loaded.text}
               change={(text) => {
+                isSaved.current = false;
                 setScript(text);
                 setProblem(null);
               }}
@@ -156,9 +160,6 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
         <Submit label={label} why={why} />
       </form>
       <TryPanel of={{ script, ...(verb === "streams.edit" ? { stream: String(given["stream"]) } : {}) }} refused={setProblem} />
-      {asked === null ? null : (
-        <ActionDialog verb={verb} title={title} body={asked} fields={[]} close={() => setAsked(null)} refused={refused} applied={saved} />
-      )}
     </>
   );
 }

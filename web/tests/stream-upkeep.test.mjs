@@ -1,0 +1,112 @@
+// Alerts of a stream, artifacts, and what was written and not saved, in a browser beside a service whose jobs are stand-ins.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import axe from "@axe-core/playwright";
+import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { close, fits } from "./support/migrations.mjs";
+import { startStreams } from "./support/stand.mjs";
+import { STREAM_PAGES, visit } from "./support/streams.mjs";
+import { together } from "./support/together.mjs";
+
+const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
+
+let stand;
+let browser;
+before(async () => {
+  [stand, browser] = await together(startStreams(), startBrowser());
+});
+after(async () => {
+  await browser?.close();
+  await stand?.end();
+});
+
+for (const theme of ["light", "dark"]) {
+  test(`alerts and artifacts fit 360 pixels in the ${theme} theme, and axe finds nothing`, async () => {
+    const page = await person(browser, { theme, width: 360, height: 740 });
+    await signIn(page, stand, "admin");
+    for (const name of ["alerts", "artifacts", "artifact"]) {
+      await visit(page, stand, STREAM_PAGES[name]);
+      await fits(page);
+      const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode().analyze();
+      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`), [], name);
+    }
+    await page.context().close();
+  });
+}
+
+test("rules of alerts are changed by a plan that is looked at first, and has its command line", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "operator", "/streams/page-views/alerts");
+  assert.equal(await page.getByRole("button", { name: "Plan the change" }).getAttribute("aria-disabled"), "true");
+  await page.getByLabel("Limit of lag, in records").fill("50000");
+  await page.getByLabel("Seconds of lag").fill("90");
+  await page.getByLabel("slow is on").uncheck();
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await dialog(page).getByText("anabranch stream alerts page-views --set lag=50000 --set lag.for=90 --set slow=off").waitFor();
+  await dialog(page).getByText("above 50,000 records, for 90 s").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("The alerts of stream page-views were changed").waitFor();
+  await close(page);
+  await page.getByRole("row", { name: /lag.*changed/ }).waitFor();
+  assert.equal(await page.getByLabel("Limit of lag, in records").inputValue(), "50000");
+  assert.equal(await page.getByLabel("slow is on").isChecked(), false);
+  await page.getByLabel("Limit of lag, in records").fill("many");
+  await page.getByRole("button", { name: "Plan the change" }).click();
+  await dialog(page).getByText("is no number").waitFor();
+
+});
+
+test("an artifact says what can be called in it and who uses it, and goes only where nobody does", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "admin", "/artifacts");
+  await page.getByRole("link", { name: "pages", exact: true }).click();
+  await page.getByText("pages.clean(path STRING) RETURNS STRING").waitFor();
+  await page.getByText("pages.depth(path STRING, most BIGINT DEFAULT) RETURNS BIGINT").waitFor();
+  await page.getByRole("link", { name: "stream orders-copy version 1" }).waitFor();
+  assert.match(await page.getByRole("button", { name: "Delete", exact: true }).getAttribute("title"), /streams were saved with it/);
+  await page.goto(`${stand.url}/artifacts/codes`);
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog(page).getByText("Artifact codes would be forgotten with version 1.").waitFor();
+  await dialog(page).getByText(/anabranch artifact delete codes/).first().waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("1 version of artifact codes forgotten").waitFor();
+  await close(page);
+  await page.goto(`${stand.url}/artifacts`);
+  await page.getByText("1 artifact", { exact: true }).waitFor();
+  sound(page);
+});
+
+test("what was written and not saved is there again after the page was left, and goes once it is saved or taken back", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "admin", "/streams/sessions/edit");
+  const editor = page.locator(".cm-content");
+  await editor.click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("-- not saved yet\n");
+  await page.getByLabel("Note").fill("half a thought");
+  await page.goto(`${stand.url}/streams`);
+  await page.getByRole("link", { name: "sessions" }).waitFor();
+  await page.goto(`${stand.url}/streams/sessions/edit`);
+  await page.getByText("this browser has kept it").waitFor();
+  await page.locator(".cm-line").getByText("-- not saved yet").waitFor();
+  assert.equal(await page.getByLabel("Note").inputValue(), "half a thought");
+  await page.goto(`${stand.url}/streams/returns/edit`);
+  await page.locator(".cm-line").first().waitFor();
+  assert.equal(await page.getByText("this browser has kept it").count(), 0, "another stream has its own");
+
+  await page.goto(`${stand.url}/streams/sessions/edit`);
+  await page.getByRole("button", { name: "Take my changes back" }).click();
+  await page.reload();
+  await page.locator(".cm-line").first().waitFor();
+  assert.equal(await page.getByText("-- not saved yet").count() + (await page.getByText("this browser has kept it").count()), 0);
+
+  await editor.click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("-- to be saved\n");
+  await page.getByRole("button", { name: "Plan the new version" }).click();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("Version 2 of stream sessions is saved").waitFor();
+  await page.goto(`${stand.url}/streams/sessions/edit`);
+  await page.locator(".cm-line").getByText("-- to be saved").waitFor();
+  assert.equal(await page.getByText("this browser has kept it").count(), 0);
+});
