@@ -39,6 +39,7 @@ from anabranch.config.context_file import read_context
 from anabranch.config.jobsettings import session_settings
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.jars.connector import connector, with_connector
+from anabranch.operations.jobs.stream_launchers import default_launcher
 from anabranch.operations.jobs.streamjob import start_detached
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.spark.session import session
@@ -313,7 +314,7 @@ def _by_job(cluster: SandboxCluster, out: Path) -> float:
     context = read_context("here", cluster.context(), "benchmark")
     spec = StreamRunSpec("bench", 1, "run", 1, _copying_script(out), str(out / "checkpoints"), {"here": context})
     began = time.perf_counter()
-    job = start_detached(spec, MASTER, {}, out)
+    job = start_detached(spec, default_launcher(MASTER, {}), out)
     try:
         return _until_rows(out, began)
     finally:

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from anabranch.cli.serve import endpoint_of, receivers_of
+from anabranch.cli.serve import endpoint_of, launchers_of, receivers_of
 from anabranch.config.jobspec import write_spec
-from anabranch.config.serve_file import AlertsShape, OpenLineageShape
+from anabranch.config.serve_file import AlertsShape, OpenLineageShape, ServeShape
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs.runlogs import open_log
 from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.stream_launchers import StreamLauncher
 from anabranch.operations.jobs.streamjob import events_of
 from anabranch.service import instance
 from anabranch.service.alert_sending import Mail, Webhook
@@ -38,7 +39,7 @@ STAND_IN = "qa.stream_stand_in"
 
 
 def start_stand_in(
-    spec: StreamRunSpec, _master: str, _settings: Mapping[str, str], directory: Path, module: str = STAND_IN
+    spec: StreamRunSpec, _launcher: StreamLauncher, directory: Path, module: str = STAND_IN
 ) -> StartedJob:
     """Start a stand-in as the service starts the job of a stream: detached, with its files in the directory."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -64,12 +65,18 @@ def _endpoint() -> LineageEndpoint | None:
     return None if text is None else endpoint_of(OpenLineageShape.model_validate_json(text))
 
 
+def _launchers() -> Mapping[str, StreamLauncher]:
+    """Where streams may run, as the part ``launchers`` of a service's file in ``ANABRANCH_LAUNCHERS`` has them."""
+    text = os.environ.get("ANABRANCH_LAUNCHERS", "{}")
+    return launchers_of(ServeShape.model_validate({"launchers": json.loads(text)}), Path.cwd())
+
+
 def main(store: str, directory: str, contexts: str = "", master: str = "local[2]") -> None:
     """Serve until standard input ends."""
     place = Path(directory)
     place.mkdir(parents=True, exist_ok=True)
     known = json.loads(Path(contexts).read_text(encoding="utf-8")) if contexts else {}
-    jobs = JobSettings(master, master, place / "jobs")
+    jobs = JobSettings(master, master, place / "jobs", launchers=_launchers())
     tries = start_trial if contexts else trial_stand_in.start_stand_in
     told: dict[str, Any] = {"receivers": _receivers(), "openlineage": _endpoint()}
     stand_ins = patch.object(instance, "Streaming", partial(Streaming, start=start_stand_in))

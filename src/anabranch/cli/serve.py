@@ -16,6 +16,7 @@ from anabranch.model.home import expanded
 
 if TYPE_CHECKING:
     from anabranch.config.serve_file import AlertsShape, OidcShape, OpenLineageShape, ServeShape
+    from anabranch.operations.jobs.stream_launchers import StreamLauncher
     from anabranch.service.alert_sending import Mail, Webhook
     from anabranch.service.lineage_sending import LineageEndpoint
     from anabranch.service.serving import Began
@@ -144,6 +145,7 @@ def _settings(
             "local[*]" if master.startswith("local") else master,
             _state(),
             shape.spark,
+            launchers_of(shape, base),
         ),
         roots=tuple(checkpoints) if checkpoints else tuple(_located(base, one) or one for one in shape.checkpoints),
         certificate=chain,
@@ -165,6 +167,33 @@ def _below(base: Path, path: str | None) -> Path | None:
 
 def _located(base: Path, place: str | None) -> str | None:
     return place if place is None or "://" in place else str(base / expanded(place))
+
+
+def launchers_of(shape: ServeShape, base: Path) -> dict[str, StreamLauncher]:
+    """Where streams may run, by name; raises InvalidFieldError."""
+    from anabranch.operations.jobs.stream_launchers import DEFAULT, LauncherFields, LauncherKind, launcher_of
+
+    if DEFAULT in shape.launchers:
+        fix = "give it another name, or set `master` and `spark`"
+        raise InvalidFieldError("serve", f"launchers.{DEFAULT}", "it is the service's own master and settings", fix)
+    return {
+        name: launcher_of(
+            name,
+            LauncherFields(
+                kind=LauncherKind(one.kind),
+                master=one.master or "",
+                in_cluster=one.deploy_mode == "cluster",
+                settings=one.spark,
+                archive=_below(base, one.archive),
+                files=tuple(base / expanded(file) for file in one.files),
+                checkpoints=_located(base, one.checkpoints) or "",
+                hadoop=_below(base, one.hadoop),
+                pod_template=_below(base, one.pod_template),
+            ),
+            shape.spark,
+        )
+        for name, one in shape.launchers.items()
+    }
 
 
 def receivers_of(shape: AlertsShape, base: Path) -> dict[str, Webhook | Mail]:

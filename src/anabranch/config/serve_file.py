@@ -9,6 +9,7 @@ from pydantic import Field, IPvAnyNetwork
 
 from anabranch.config.yaml_file import FileShape, check, read
 
+LAUNCHER_NAME = r"^[a-z0-9][a-z0-9._-]{0,59}$"
 RoleWord = Literal["viewer", "operator", "approver", "admin"]
 
 
@@ -79,6 +80,31 @@ class OpenLineageShape(FileShape):
     token_env: str | None = Field(default=None, description="Environment variable with a bearer's token.")
 
 
+class LauncherShape(FileShape):
+    """Where the jobs of streams run that name it."""
+
+    kind: Literal["local", "standalone", "yarn", "kubernetes"] = Field(description="What runs the executors.")
+    master: str | None = Field(default=None, description="Spark's master: local[4], spark://..., k8s://...")
+    deploy_mode: Literal["client", "cluster"] = Field(
+        default="client", description="Where the driver is; client, on the service's machine, is what there is."
+    )
+    spark: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, over those of the service.")
+    archive: str | None = Field(
+        default=None, description="What `anabranch link package` wrote, for machines that have nothing but Python."
+    )
+    files: list[str] = Field(
+        default_factory=list, description="Files of contexts, such as passwords, that are sent to executors."
+    )
+    checkpoints: str | None = Field(
+        default=None,
+        description="A directory or URI for checkpoints that executors reach; needed by all kinds but local.",
+    )
+    hadoop: str | None = Field(
+        default=None, description="A directory with Hadoop's settings; default: HADOOP_CONF_DIR of the service."
+    )
+    pod_template: str | None = Field(default=None, description="What each executor's pod has (YAML).")
+
+
 class ServeShape(FileShape):
     """How the service runs; flags of `anabranch serve` come first."""
 
@@ -93,6 +119,9 @@ class ServeShape(FileShape):
     )
     master: str | None = Field(default=None, description="Spark master of links; default local[*,8].")
     spark: dict[str, str] = Field(default_factory=dict, description="Settings of Spark for every job.")
+    launchers: dict[Annotated[str, Field(pattern=LAUNCHER_NAME)], LauncherShape] = Field(
+        default_factory=dict, description="Where streams run that name one of these; the others run on the master."
+    )
     certificate: str | None = Field(default=None, description="The service's certificate chain (PEM): it serves TLS.")
     key: str | None = Field(default=None, description="The certificate's private key (PEM), without a password.")
     public_url: str | None = Field(

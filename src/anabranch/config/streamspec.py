@@ -41,6 +41,10 @@ class StreamRunSpec:
 
     ``artifacts`` are what functions of the script come from, in the directory or store ``artifact_place``.  ``files``
     is the directory that paths in the script are relative to; empty where a script may name no file.
+
+    ``former`` are the places where earlier runs had their checkpoints, that of the newest run first; with another one
+    among them than ``checkpoints`` the job looks where they are now, and brings them.  ``has_run`` is whether an
+    earlier run came as far as to have any.
     """
 
     stream: str
@@ -58,6 +62,8 @@ class StreamRunSpec:
     artifacts: tuple[ArtifactPin, ...] = ()
     artifact_place: str = ""
     files: str = ""
+    former: tuple[str, ...] = ()
+    has_run: bool = False
 
     def to_json(self) -> str:
         """The versioned text."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anabranch.operations.jobs.stream_launchers import DEFAULT, NoLauncherError, StreamLauncher, default_launcher
 from anabranch.operations.jobs.submission import Submission
 
 
@@ -13,13 +14,15 @@ from anabranch.operations.jobs.submission import Submission
 class JobSettings:
     """How the service starts Spark jobs: never by a request, for Spark's settings can run anything.
 
-    ``master`` runs links, ``reader_master`` comparisons; ``directory`` gets their specifications and logs.
+    ``master`` runs links, ``reader_master`` comparisons and streams of the default launcher; ``launchers`` has the
+    others by name.  ``directory`` gets specifications and logs.
     """
 
     master: str
     reader_master: str
     directory: Path
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+    launchers: Mapping[str, StreamLauncher] = field(default_factory=dict, hash=False)
 
     @property
     def maps(self) -> Path:
@@ -30,3 +33,11 @@ class JobSettings:
     def submission(self) -> Submission:
         """How the job of a link is submitted."""
         return Submission(self.master, self.settings, None, (), False)
+
+    def launcher(self, name: str) -> StreamLauncher:
+        """How a stream is started that names this; raises NoLauncherError."""
+        if name == DEFAULT:
+            return default_launcher(self.reader_master, self.settings)
+        if name not in self.launchers:
+            raise NoLauncherError(name, (DEFAULT, *sorted(self.launchers)))
+        return self.launchers[name]

@@ -85,7 +85,10 @@ class StreamVersionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StreamRunAnswer:
-    """A start of a stream; ``exit_code`` is None while it runs, and where nobody saw how it ended."""
+    """A start of a stream; ``exit_code`` is None while it runs, and where nobody saw how it ended.
+
+    ``launcher`` is empty for one that began before that was kept.
+    """
 
     id: str
     version: int
@@ -98,6 +101,7 @@ class StreamRunAnswer:
     exit_code: int | None
     failed: bool
     why: str
+    launcher: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,7 @@ def run_answer(run: StoredStreamRun) -> StreamRunAnswer:
     """A run."""
     times = run.began_at, run.stopping_at, run.ended_at
     return StreamRunAnswer(
-        run.id, run.version, run.fence, run.host, run.pid, *times, run.exit_code, run.failed, run.why
+        run.id, run.version, run.fence, run.host, run.pid, *times, run.exit_code, run.failed, run.why, run.launcher
     )
 
 

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.stream_launchers import DEFAULT, NoLauncherError, StreamLauncher
 from anabranch.operations.jobs.streamjob import start_detached
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
@@ -56,7 +57,7 @@ from anabranch.streams.supervising import (
 )
 
 LOOK_S = 0.5
-Starter = Callable[[StreamRunSpec, str, Mapping[str, str], Path], StartedJob]
+Starter = Callable[[StreamRunSpec, StreamLauncher, Path], StartedJob]
 
 log = structlog.get_logger()
 
@@ -154,11 +155,22 @@ class Streaming:
 
     def directory(self, stream: str) -> Path:
         """Where the specifications, events and logs of a stream are."""
-        return self._jobs.directory / "streams" / stream
+        return (self._jobs.directory / "streams" / stream).absolute()
 
-    def checkpoints(self, stream: StoredStream) -> str:
-        """Where the checkpoints of a stream are; one that is made again under a deleted one's name has its own."""
-        return str((self.directory(stream.name) / f"checkpoints-{stream.created}").absolute())
+    def checkpoints(self, stream: StoredStream, run: StoredStreamRun | None, launcher: str) -> str:
+        """Where the checkpoints of a stream are: those of its newest run, else where a start would make them.
+
+        One that is made again under a deleted one's name has its own.
+        """
+        return run.checkpoints if run is not None and run.checkpoints else self._place(stream, launcher)
+
+    def _place(self, stream: StoredStream, launcher: str) -> str:
+        """Where the checkpoints of a run of this launcher are; of one that is not there, as of the default."""
+        try:
+            found = self._jobs.launcher(launcher)
+        except NoLauncherError:
+            found = self._jobs.launcher(DEFAULT)
+        return found.place(stream.name, stream.created, self.directory(stream.name))
 
     def _as_known(self, stream: StoredStream, live: LiveRun | None) -> KnownStream:
         counts, failures = self._totals.counts(stream.name, live), self._totals.failures(stream.name)
@@ -244,9 +256,14 @@ class Streaming:
         directory = self.directory(stream.name)
         run_id = f"run-{uuid.uuid4().hex[:12]}"
         run = StoredStreamRun(
-            run_id, stream.name, stream.published, 0, self._host, 0, 0, stream.owner, str(directory), now
+            *(run_id, stream.name, stream.published, 0, self._host, 0, 0, stream.owner, str(directory), now),
+            launcher=one.settings.launcher,
+            checkpoints=self._place(stream, one.settings.launcher),
         )
         try:
+            has_run, places = await self._stored.ask(
+                lambda: (self._stored.lineages.has_any(stream.name), streams.places(stream.name))
+            )
             made = await self._stored.ask(lambda: streams.begin(run, now))
         except (StreamRunsError, StreamChangedError) as error:
             log.info("a stream was not started", stream=stream.name, why=error.message)
@@ -254,8 +271,9 @@ class Streaming:
         self._told(stream.name)
         try:
             version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
+            launcher = self._jobs.launcher(made.launcher)
             catalog = await catalog_spec_for(
-                *(self._stored, self._routing, self._clusters, self._jobs.settings),
+                *(self._stored, self._routing, self._clusters, launcher.submission.settings),
                 *(version.author, version.author),
             )
             spec = StreamRunSpec(
@@ -264,7 +282,7 @@ class Streaming:
                 run=made.id,
                 fence=made.fence,
                 script=version.script,
-                checkpoints=self.checkpoints(stream),
+                checkpoints=made.checkpoints,
                 clusters=self._clusters.contexts().contexts,
                 trigger=version.settings.trigger,
                 begin=_begin_of(stream, made.version),
@@ -272,10 +290,10 @@ class Streaming:
                 catalog=catalog,
                 artifacts=version.artifacts,
                 artifact_place=self._artifact_place,
+                former=tuple(dict.fromkeys(place or self._place(stream, DEFAULT) for place in places)),
+                has_run=has_run,
             )
-            started = await asyncio.to_thread(
-                self._start, spec, self._jobs.reader_master, self._jobs.settings, directory
-            )
+            started = await asyncio.to_thread(self._start, spec, launcher, directory)
         except AnabranchError as error:
             why = f"{error.message} ({error.hint})" if error.hint else error.message
             ended = made.id, StreamState.FAILED, why, error.exit_code

@@ -234,6 +234,17 @@ class StoredStreams:
             rows = connection.execute(asked.order_by(STREAM_RUNS.c.fence.desc()).limit(most))
             return [_run(row) for row in rows]
 
+    def places(self, name: str) -> Sequence[str]:
+        """Where the checkpoints of its runs are, each place once, that of the newest run first.
+
+        An empty one is where they are that began before places were kept.
+        """
+        newest = func.max(STREAM_RUNS.c.fence)
+        asked = select(STREAM_RUNS.c.checkpoints).where(STREAM_RUNS.c.stream == name)
+        with self._database.read() as connection:
+            asked = asked.group_by(STREAM_RUNS.c.checkpoints).order_by(newest.desc())
+            return list(connection.execute(asked).scalars())
+
     def failures(self, since_ms: int) -> Mapping[str, Sequence[int]]:
         """When runs have failed since then, by stream."""
         chosen = STREAM_RUNS.c.failed == 1, STREAM_RUNS.c.ended_at >= since_ms

@@ -300,9 +300,14 @@ STREAM_RUNS = Table(
     Column("exit_code", Integer),
     Column("failed", Integer, nullable=False),
     Column("why", String(2000), nullable=False),
+    Column("launcher", String(60), nullable=False, server_default=""),
+    Column("checkpoints", String(2000), nullable=False, server_default=""),
     Index(None, "stream", "began_at"),
 )
-"""Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known."""
+"""Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known.
+
+``launcher`` and ``checkpoints``, where it ran and where its checkpoints are, are empty for what began before they were
+kept."""
 
 STREAM_LINEAGES = Table(
     "stream_lineages",

@@ -54,6 +54,8 @@ class StoredStreamRun:
     exit_code: int | None = None
     failed: bool = False
     why: str = ""
+    launcher: str = ""
+    checkpoints: str = ""
     is_open: bool = True
 
 

@@ -12,10 +12,12 @@ from anabranch.streams.restarting import RestartPolicy
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """How a version runs: how often a micro-batch begins, and how often it is started again within an hour."""
+    """How a version runs: how often a micro-batch begins, how often it is started again within an hour, and where."""
 
     trigger: str = "1 second"
     restarts: int = RestartPolicy().most
+    launcher: str = "default"
+    """By its name in the service's file."""
 
     @property
     def policy(self) -> RestartPolicy:

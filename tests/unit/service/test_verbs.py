@@ -112,11 +112,13 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
             "note": "it's new",
             "trigger": "5 seconds",
             "restarts": 3,
+            "launcher": "default",
         },
     ],
     "streams.edit": [
         {"stream": "pv-uv", "script": "SELECT 2", "note": "two"},
         {"stream": "pv-uv", "trigger": "availableNow", "restarts": 7},
+        {"stream": "pv-uv", "launcher": "default"},
     ],
     "streams.publish": [{"stream": "pv-uv", "version": 2}],
     "streams.rollback": [{"stream": "pv-uv"}],

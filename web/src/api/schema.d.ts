@@ -3445,6 +3445,11 @@ export interface components {
              */
             description: string;
             /**
+             * Launcher
+             * @default default
+             */
+            launcher: string;
+            /**
              * Note
              * @default
              */
@@ -3614,6 +3619,11 @@ export interface components {
          * @description Another version of a stream; what is None stays as in the newest.
          */
         EditStreamRequest: {
+            /**
+             * Launcher
+             * @default null
+             */
+            launcher: string | null;
             /**
              * Note
              * @default
@@ -6196,12 +6206,14 @@ export interface components {
             fence: number;
             host: string;
             id: string;
+            launcher: string;
             pid: number;
             stopping_at_ms: number | null;
             version: number;
             why: string;
         };
         StreamSettings: {
+            launcher: string;
             restarts: number;
             trigger: string;
         };

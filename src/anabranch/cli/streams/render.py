@@ -69,12 +69,12 @@ def stream(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
 
 def versions(answer: Mapping[str, Any]) -> RenderableType:
     """One line a version, the newest first."""
-    table = grid("VERSION", "SAVED", "BY", "TRIGGER", "RESTARTS", "NOTE", right=("VERSION", "RESTARTS"))
+    table = grid("VERSION", "SAVED", "BY", "TRIGGER", "RESTARTS", "LAUNCHER", "NOTE", right=("VERSION", "RESTARTS"))
     published = answer["stream"]["published"]
     for one in answer["versions"]:
         settings = one["settings"]
         number = f"{one['number']}{' *' if one['number'] == published else ''}"
-        told = settings["trigger"], count(settings["restarts"]), printable(one["note"])
+        told = settings["trigger"], count(settings["restarts"]), settings["launcher"], printable(one["note"])
         table.add_row(number, moment(one["at_ms"]), printable(one["author"]), *told)
     return Group(table, Text("* is published: the next start runs it", style="dim"))
 
@@ -177,11 +177,13 @@ def _queries(queries: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
     table = grid(
-        "RUN", "VERSION", "START", "BEGAN", "ENDED", "EXIT CODE", "WHY", right=("VERSION", "START", "EXIT CODE")
+        *("RUN", "VERSION", "START", "LAUNCHER", "BEGAN", "ENDED", "EXIT CODE", "WHY"),
+        right=("VERSION", "START", "EXIT CODE"),
     )
     for one in runs:
         ended = "" if one["ended_at_ms"] is None else moment(one["ended_at_ms"])
         code = "" if one["ended_at_ms"] is None else count(one["exit_code"])
         began = moment(one["began_at_ms"])
-        table.add_row(one["id"], str(one["version"]), str(one["fence"]), began, ended, code, printable(one["why"]))
+        told = one["id"], str(one["version"]), str(one["fence"]), one["launcher"], began, ended, code
+        table.add_row(*told, printable(one["why"]))
     return table

@@ -20,6 +20,7 @@ from anabranch.streams.versions import StreamSettings
 ScriptArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The script.", show_default=False)]
 NoteOption = Annotated[str, typer.Option("--note", help="What is new, for those who look at the versions.")]
 _RESTARTS = "How often it is started again by itself within an hour."
+_LAUNCHER = "Where it runs: a launcher of the service's file, or `default`, the service's own master."
 _TRIGGER = "How often a micro-batch begins: '5 seconds'; or availableNow, which ends by itself."
 
 
@@ -31,6 +32,7 @@ def create(
     note: NoteOption = "",
     trigger: Annotated[str, typer.Option(help=_TRIGGER)] = StreamSettings().trigger,
     restarts: Annotated[int, typer.Option(min=0, max=100, help=_RESTARTS)] = StreamSettings().restarts,
+    launcher: Annotated[str, typer.Option(help=_LAUNCHER)] = StreamSettings().launcher,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -40,7 +42,7 @@ def create(
     line.
     """
     request: dict[str, Any] = {"stream": name, "script": text_of_script(file), "description": description, "note": note}
-    request |= {"trigger": trigger, "restarts": restarts}
+    request |= {"trigger": trigger, "restarts": restarts, "launcher": launcher}
     client = service_of(ctx, service)
     change(client, "create", request, render.save_plan, lambda done: render.created(done, service), output)
 
@@ -54,6 +56,7 @@ def edit(
     note: NoteOption = "",
     trigger: Annotated[str | None, typer.Option(help=_TRIGGER, show_default=False)] = None,
     restarts: Annotated[int | None, typer.Option(min=0, max=100, help=_RESTARTS, show_default=False)] = None,
+    launcher: Annotated[str | None, typer.Option(help=_LAUNCHER, show_default=False)] = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -61,11 +64,11 @@ def edit(
 
     Spark looks at the script first, as for `stream create`.
     """
-    if file is None and trigger is None and restarts is None:
+    if file is None and (trigger, restarts, launcher) == (None, None, None):
         raise InvalidFieldError(
-            "stream edit", "FILE", "nothing to change was given", "give FILE, --trigger, --restarts"
+            "stream edit", "FILE", "nothing to change was given", "give FILE, --trigger, --restarts, --launcher"
         )
-    given: dict[str, Any] = {"trigger": trigger, "restarts": restarts}
+    given: dict[str, Any] = {"trigger": trigger, "restarts": restarts, "launcher": launcher}
     given["script"] = None if file is None else text_of_script(file)
     request = {"stream": name, "note": note, **{key: value for key, value in given.items() if value is not None}}
     client = service_of(ctx, service)

@@ -20,6 +20,8 @@ from anabranch.errors import ConfigError
 
 KEPT_LOGS = 10
 """Of earlier runs of a link in one directory."""
+WORK = ".work"
+"""Ends the name of a directory where a driver is started that finds there what is sent to executors."""
 
 
 @dataclass(eq=False)
@@ -43,7 +45,8 @@ def make_room(directory: Path) -> None:
             log.unlink(missing_ok=True)
             for end in (".json", ".events", ".events.1"):
                 log.with_suffix(end).unlink(missing_ok=True)
-            shutil.rmtree(log.with_suffix(""), ignore_errors=True)
+            for end in ("", WORK):
+                shutil.rmtree(log.with_suffix(end), ignore_errors=True)
 
 
 def open_log(log: Path) -> BinaryIO:

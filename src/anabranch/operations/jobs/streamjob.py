@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
@@ -11,9 +13,10 @@ from typing import BinaryIO
 from anabranch.config.jobspec import write_spec
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs import jobprocess
-from anabranch.operations.jobs.runlogs import NoLogDirectoryError, make_room, open_log
+from anabranch.operations.jobs.runlogs import WORK, NoLogDirectoryError, make_room, open_log
 from anabranch.operations.jobs.sparkready import check, check_reader
 from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.stream_launchers import StreamLauncher
 
 MODULE = "anabranch.spark.jobs.stream"
 
@@ -39,16 +42,34 @@ def start_stream(
     return StartedJob(spec.run, log, process)
 
 
-def start_detached(spec: StreamRunSpec, master: str, settings: Mapping[str, str], directory: Path) -> StartedJob:
+def start_detached(spec: StreamRunSpec, launcher: StreamLauncher, directory: Path) -> StartedJob:
     """Start the job so that it outlives this process; its events are lines of ``events_of(directory, run)``.
 
-    Raises what ``start_stream`` raises.
+    ``directory`` is absolute: a job that has files sent along is started in one of its own below it.
+    Raises what ``start_stream`` and the launcher's ``Submission.check`` raise.
     """
-    spec_file, conf, log, output = _prepared(spec, master, settings, directory)
+    how = launcher.submission
+    how.check()
+    sent = replace(spec, clusters={code: how.sent(context) for code, context in spec.clusters.items()})
+    spec_file, conf, log, output = _prepared(sent, how.master, how.sent_settings, directory)
+    words = [spec_file, *conf, "--events", str(events_of(directory, spec.run))]
     with output:
-        words = [spec_file, *conf, "--events", str(events_of(directory, spec.run))]
-        process = jobprocess.start(MODULE, words, out=output, err=output, tied=False)
+        place = _work(launcher, log) if how.archive or how.files else None
+        command = [sys.executable, "-m", MODULE, *words]
+        variables = {**how.variables(), **launcher.variables}
+        process = jobprocess.spawn(command, variables, place, out=output, err=output, tied=False)
     return StartedJob(spec.run, log, process)
+
+
+def _work(launcher: StreamLauncher, log: Path) -> Path:
+    """Where a driver finds by the same relative paths what executors find; raises NoLogDirectoryError."""
+    place = log.with_suffix(WORK)
+    try:
+        place.mkdir()
+        launcher.submission.lay_out(place)
+    except OSError as error:
+        raise NoLogDirectoryError(place, error.strerror or str(error)) from error
+    return place
 
 
 def _prepared(

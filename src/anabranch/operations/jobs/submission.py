@@ -1,4 +1,4 @@
-"""How a link's job reaches a cluster: the command, and what is sent along for the machines that copy.
+"""How a job reaches a cluster: the command, and what is sent along for the machines that copy.
 
 In client mode the driver is a process here and only tasks run on executors; in cluster mode ``spark-submit`` has the
 cluster start the driver too.  What is sent has the same relative path everywhere, since Spark runs one path of
@@ -114,7 +114,7 @@ class Submission:
         Raises NoSparkSubmitError.
         """
         if not self.in_cluster:
-            return [sys.executable, "-m", JOB, str(spec), "--master", self.master, *_flags(self._all(()))]
+            return [sys.executable, "-m", JOB, str(spec), "--master", self.master, *_flags(self.sent_settings)]
         program = spark_home() / "bin" / "spark-submit"
         if not os.access(program, os.X_OK):
             raise NoSparkSubmitError(str(program))
@@ -124,6 +124,11 @@ class Submission:
         stated = _flags({name: value for name, value in self.settings.items() if name in ALWAYS})
         submit = [str(program), "--master", self.master, "--deploy-mode", "cluster", *settings]
         return [*submit, str(job), spec.name, *stated]
+
+    @property
+    def sent_settings(self) -> dict[str, str]:
+        """The settings with what sends archive and files to executors, for a driver here."""
+        return self._all(())
 
     def variables(self) -> dict[str, str]:
         """The environment that the command needs."""

@@ -46,7 +46,9 @@ async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
     kept, run, versions, runs = await here.stored.ask(
         lambda: (stored.get(name), stored.open_run(name), stored.versions(name), stored.runs_of(name))
     )
-    return answer(answer_of(_summary(here, kept, run), here.streaming.checkpoints(kept), versions, runs))
+    published = next((one.settings.launcher for one in versions if one.number == kept.published), "")
+    place = here.streaming.checkpoints(kept, next(iter(runs), None), published)
+    return answer(answer_of(_summary(here, kept, run), place, versions, runs))
 
 
 @router.get("/{name}/versions/{number}", responses=answered(StreamVersionAnswer))

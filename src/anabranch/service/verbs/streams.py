@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from anabranch.config.serve_file import LAUNCHER_NAME
 from anabranch.model.accounts import Role
 from anabranch.operations.streams import alerting, changing, saving
 from anabranch.operations.streams.alerting import AlertsPlan, ChangedAlerts
@@ -37,6 +38,7 @@ StreamName = Annotated[str, StringConstraints(min_length=1, max_length=60, patte
 Script = Annotated[str, StringConstraints(min_length=1, max_length=500_000, pattern=r"^[^\x00]+$")]
 Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
+LauncherName = Annotated[str, StringConstraints(pattern=LAUNCHER_NAME)]
 Restarts = Annotated[int, Field(ge=0, le=100)]
 Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 AlertSetting = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
@@ -59,6 +61,7 @@ class CreateStreamRequest(StreamRequest):
     note: Note = ""
     trigger: Trigger = StreamSettings().trigger
     restarts: Restarts = StreamSettings().restarts
+    launcher: LauncherName = StreamSettings().launcher
 
 
 class EditStreamRequest(StreamRequest):
@@ -68,6 +71,7 @@ class EditStreamRequest(StreamRequest):
     note: Note = ""
     trigger: Trigger | None = None
     restarts: Restarts | None = None
+    launcher: LauncherName | None = None
 
 
 class StartStreamRequest(StreamRequest):
@@ -109,14 +113,16 @@ def _validate(reach: Reach, stream: str) -> Validate:
 
 
 async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStreamPlan:
-    settings = StreamSettings(request.trigger, request.restarts)
+    settings = StreamSettings(request.trigger, request.restarts, reach.jobs.launcher(request.launcher).name)
     asked = request.stream, request.script, settings, request.description, request.note
     validate = _validate(reach, request.stream)
     return await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate)
 
 
 async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan:
-    given = {"trigger": request.trigger, "restarts": request.restarts}
+    if request.launcher is not None:
+        reach.jobs.launcher(request.launcher)
+    given = {"trigger": request.trigger, "restarts": request.restarts, "launcher": request.launcher}
     changes = {name: value for name, value in given.items() if value is not None}
     asked = request.stream, request.script, changes, request.note
     validate = _validate(reach, request.stream)
@@ -194,7 +200,9 @@ def _settings(request: CreateStreamRequest | EditStreamRequest) -> list[tuple[st
     fresh = isinstance(request, CreateStreamRequest)
     trigger = None if fresh and request.trigger == StreamSettings().trigger else request.trigger
     restarts = None if fresh and request.restarts == StreamSettings().restarts else request.restarts
-    return [("--trigger", trigger), ("--restarts", restarts), ("--note", request.note or None)]
+    launcher = None if fresh and request.launcher == StreamSettings().launcher else request.launcher
+    options = [("--trigger", trigger), ("--restarts", restarts), ("--launcher", launcher)]
+    return [*options, ("--note", request.note or None)]
 
 
 def _create_words(request: CreateStreamRequest) -> str:

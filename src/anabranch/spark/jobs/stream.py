@@ -50,10 +50,12 @@ from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
+from anabranch.spark.streams.bringing import Bringing
 from anabranch.spark.streams.checkpoints import Beginning, NotedScript, note_script, noted
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
+from anabranch.spark.streams.hadoop_files import opener
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
@@ -64,7 +66,6 @@ from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
-from anabranch.storage.opening import open_files
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
 from anabranch.streams.lineage.document import document_of
@@ -203,8 +204,12 @@ class JobOfStream:
         queries.trigger_of(spec.trigger)
         kafka = KafkaReading(_clusters(spec))
         found = self._analysed(spark, spec, kafka)
-        files = open_files(spec.checkpoints)
-        trials = self._tried(spark, spec, found, files)
+        open_place = opener(spark, spec.checkpoints, *spec.former)
+        files = open_place(spec.checkpoints)
+        begins = bool(spec.begin.start)
+        places = spec.stream, files, spec.fence, spec.former, open_place
+        bringing = Bringing.look(*places, has_run=spec.has_run, begins=begins)
+        trials = self._tried(spark, spec, found, bringing.home)
         beginning.check(spec, trials)
         self._events.tell(StreamEventKind.LINEAGE, **document_of(lineage_of_script(found, spec)))
         queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
@@ -213,6 +218,8 @@ class JobOfStream:
             return 0
         self._fence = StreamFence(files, spec.fence)
         self._fence.take()
+        if count := bringing.bring(self._fence):
+            print(f"{count} files of checkpoints came from {bringing.home.root} to {files.root}", file=sys.stderr)
         beginning.prepare(
             *(self._running, trials, spec, files),
             lambda begun: self._analysed_at(spark, spec, begun),
@@ -235,7 +242,7 @@ class JobOfStream:
 
     def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))
-        self._tried(spark, spec, found, open_files(spec.checkpoints))
+        self._tried(spark, spec, found, opener(spark, spec.checkpoints)(spec.checkpoints))
         self.outcome = "finished"
         return 0
 

@@ -5,6 +5,7 @@ import { StreamForm } from "./StreamForm";
 export const SETTINGS: readonly FieldSpec[] = [
   { name: "trigger", label: "A micro-batch begins every", kind: "text", required: true, hint: "Such as 5 seconds; availableNow reads what there is and ends." },
   { name: "restarts", label: "Started again within an hour", kind: "number", required: true, hint: "At most so often, 0 to 100; 0 for never." },
+  { name: "launcher", label: "Runs on", kind: "text", required: true, hint: "A launcher of the service's file, or default: the service's own master." },
 ];
 
 const FIELDS: readonly FieldSpec[] = [
@@ -36,7 +37,7 @@ export const CreateStream = () => (
       title="Create a stream"
       label="Plan the new stream"
       fields={FIELDS}
-      values={{ stream: "", description: "", trigger: "1 second", restarts: "5" }}
+      values={{ stream: "", description: "", trigger: "1 second", restarts: "5", launcher: "default" }}
       script={FIRST}
       given={{}}
     />

@@ -60,7 +60,12 @@ function Shown({ name, base, newest }: { name: string; base: Schemas["StreamVers
             title={`Save another version of ${name}`}
             label="Plan the new version"
             fields={FIELDS}
-            values={{ note: "", trigger: found.settings.trigger, restarts: String(found.settings.restarts) }}
+            values={{
+              note: "",
+              trigger: found.settings.trigger,
+              restarts: String(found.settings.restarts),
+              launcher: found.settings.launcher,
+            }}
             script={found.script}
             given={{ stream: name }}
           />

@@ -133,6 +133,7 @@ function About({ answer: { stream, versions, checkpoints } }: TabProps) {
           ["wanted", stream.wanted],
           ["a micro-batch begins", shown === undefined ? "not known" : triggerWords(shown.settings.trigger)],
           ["started again", shown === undefined ? "not known" : restartsWords(shown.settings.restarts)],
+          ["runs on", shown === undefined ? "not known" : shown.settings.launcher],
           ["checkpoints", <code key="checkpoints">{checkpoints}</code>],
         ]}
       />

@@ -64,6 +64,7 @@ function Script({ name, version, line }: { name: string; version: Note; line: nu
                 ...(found.note ? ([["note", found.note]] as const) : []),
                 ["a micro-batch begins", triggerWords(found.settings.trigger)],
                 ["started again", restartsWords(found.settings.restarts)],
+                ["runs on", found.settings.launcher],
               ]}
             />
             <SqlText text={found.script} label={`Script of version ${found.number}`} line={line} />
