@@ -21,7 +21,14 @@ _START_S = TIMEOUT_S
 
 @contextmanager
 def running_hdfs(directory: Path) -> Iterator[str]:
-    """A file system of its own until the end; the URI of its root, without a slash."""
+    """A file system of its own until the end; the URI of its root by WebHDFS, without a slash."""
+    with hdfs_roots(directory) as (web, _):
+        yield web
+
+
+@contextmanager
+def hdfs_roots(directory: Path) -> Iterator[tuple[str, str]]:
+    """The same, with its URI by Hadoop's own protocol, too."""
     for name in ("hdfs", "datanode"):  # pages of the web interface, which the servers look for
         (directory / "classes" / "webapps" / name).mkdir(parents=True)
     names, web = lease_ports(2)
@@ -36,7 +43,7 @@ def running_hdfs(directory: Path) -> Iterator[str]:
             _await(server, log)
             place = f"webhdfs://someone@127.0.0.1:{web.port}"
             _await_writing(f"{place}/first")
-            yield place
+            yield place, f"hdfs://127.0.0.1:{names.port}"
         finally:
             server.kill()
 

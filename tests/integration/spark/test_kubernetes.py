@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from anabranch.cli.serve import launchers_of
 from anabranch.config.context_file import parse
+from anabranch.config.serve_file import ServeShape
 from anabranch.model.cluster import ClusterContext
 from anabranch.sandbox.jars import java_program
 from tests.integration.spark.standalone import SPARK_HOME
@@ -105,3 +107,27 @@ def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: py
     arguments = [one.replace("/etc/anabranch/contexts.yaml", str(contexts)) for one in driver["args"]]
     done = CliRunner().invoke(app, arguments)
     assert asked == ["new old-new"], done.output
+
+
+def test_the_template_of_executors_of_streams_fits_its_type_and_the_launcher(tmp_path: Path) -> None:
+    """Each field is one of a pod; the driver's command names the template, and the container is Spark's own."""
+    template = MANIFEST.parent / "stream-executor.yaml"
+    assert read(template) == ["Pod null"]
+    pod = yaml.safe_load(template.read_text())["spec"]
+    (container,) = pod["containers"]
+    assert container["name"] == "spark-kubernetes-executor", "another one is Spark's to find by a setting"
+    assert {one["name"] for one in container["volumeMounts"]} == {one["name"] for one in pod["volumes"]}
+    guide = (ROOT / "docs" / "how-to" / "run-streams-on-a-cluster.md").read_text()
+    (entry,) = [one for one in yaml_blocks(guide) if "kubernetes" in str(one)]
+    (tmp_path / "stream-executor.yaml").write_text(template.read_text())
+    launcher = launchers_of(ServeShape.model_validate(entry), tmp_path)["pods"]
+    settings = launcher.submission.sent_settings
+    assert settings["spark.kubernetes.executor.podTemplateFile"] == str(tmp_path / "stream-executor.yaml")
+    assert launcher.submission.master.startswith("k8s://https://")
+    (place,) = [one["mountPath"] for one in container["volumeMounts"] if one["name"] == "checkpoints"]
+    assert launcher.place("s", 1, tmp_path).startswith(f"file://{place}/")
+
+
+def yaml_blocks(text: str) -> list[Any]:
+    """What the blocks of YAML in a page say."""
+    return [yaml.safe_load(block.partition("```")[0]) for block in text.split("```yaml\n")[1:]]

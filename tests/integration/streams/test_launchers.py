@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +20,9 @@ import pytest
 
 from anabranch.operations.jobs import environment
 from anabranch.sandbox import SandboxCluster
-from qa.service import until
 from qa.stream_lab import StandInService, stand_ins
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.integration.links.topics import create, fresh
+from tests.integration.links.topics import create, ends, fresh
 from tests.integration.spark.standalone import SPARK_HOME, standalone
 from tests.integration.spark.yarn import yarn
 from tests.integration.streams.lab import consumed, produce_json
@@ -95,13 +95,14 @@ class LauncherLab:
         self.typed("stream", "start", "clicks")
         produce_json(self.cluster, self.source, [{"page": "home"}] * rows)
         try:
-            until(lambda: self._counts()[-1:] == [["home", counted]])
+            _wait(lambda: self._counts()[-1:] == [["home", counted]])
+            _wait(lambda: ends(self.cluster, self.loud)[1] > counted)
             told = consumed(self.cluster, self.loud, counted)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self._counts()}\n{self.logs()}") from error
         assert [value for _, value in told] == [b"HOME!"] * counted
         self.typed("stream", "stop", "clicks")
-        until(lambda: self.service.is_in("clicks", "stopped"))
+        _wait(lambda: self.service.is_in("clicks", "stopped"))
         run: Mapping[str, Any] = self.service.stream("clicks")["runs"][0]
         assert run["exit_code"] == 0, self.logs()
         return run
@@ -118,6 +119,13 @@ class LauncherLab:
     def application(self, run: Mapping[str, Any]) -> str:
         """Spark's name of a run's application."""
         return next(str(one["application"]) for one in self._events(run) if one["event"] == "started")
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LONG_TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, "it never held"
+        time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")

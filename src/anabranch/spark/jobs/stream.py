@@ -45,7 +45,7 @@ from anabranch.spark.jobs.stream_events import StreamEvents, shown, take_output
 from anabranch.spark.jobs.stream_told import analysed_fields, columns_fields
 from anabranch.spark.jobs.tied import end_with_command, name_of, terminate
 from anabranch.spark.session import session
-from anabranch.spark.streams import beginning, file_logs
+from anabranch.spark.streams import beginning, executors, file_logs
 from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
@@ -55,7 +55,7 @@ from anabranch.spark.streams.checkpoints import Beginning, NotedScript, note_scr
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
-from anabranch.spark.streams.hadoop_files import opener
+from anabranch.spark.streams.hadoop_files import opener, settings_at
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
@@ -132,7 +132,7 @@ class JobOfStream:
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         if options.tied:
             end_with_command(terminate)
-        settings = {**SETTINGS, **dict(options.conf)}
+        settings = {**SETTINGS, **settings_at(spec.checkpoints), **dict(options.conf)}
         if options.master is not None:
             settings = with_connector(settings, spark_version)
         settings = self._environment.settings(options.master, settings)
@@ -213,6 +213,8 @@ class JobOfStream:
         beginning.check(spec, trials)
         self._events.tell(StreamEventKind.LINEAGE, **document_of(lineage_of_script(found, spec)))
         queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
+        has_python = self._environment is not None and self._environment.has_python
+        executors.check(spark, self._running, has_python=has_python)
         if self._is_asked():
             self.outcome = "stopped"
             return 0

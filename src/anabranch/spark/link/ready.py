@@ -1,4 +1,4 @@
-"""Whether executors can copy: asked of them before the query begins, so that what is missing there is one error.
+"""Whether executors can do a job: asked of them before the query begins, so that what is missing there is one error.
 
 A task that fails is told by Spark as a stack of Java and Python for each of its attempts.  So the tasks here do not
 fail: they try what a worker does first, and answer with what is in the way.
@@ -7,7 +7,7 @@ fail: they try what a worker does first, and answer with what is in the way.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ from anabranch.spark.link.task_attempts import collect
 
 _FIX = "send Anabranch there: `anabranch link package --out FILE`, then `link run --archive FILE`"
 _NO_PROGRAM = "Cannot run program"
-_STATE = f"name the Python that each machine has, `--conf {STATED_PYTHON}=PATH`; or {_FIX}"
+_STATE = f"name the Python that each machine has, `--conf {STATED_PYTHON}=PATH`"
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^[ \t]*(?:anabranch\.[\w.]+: (.+)|[\w.]*(?:Error|Exception): .+)$", re.MULTILINE)
 _JAVA = re.compile(
@@ -33,13 +33,14 @@ _LONGEST = 500
 
 @dataclass(eq=False)
 class ExecutorNotReadyError(ConfigError):
-    """An executor lacks what it needs to copy: the package, its version, a secret, a file."""
+    """An executor lacks what it needs for a job: the package, its version, a secret, a file."""
 
     host: str
     why: str
     fix: str
+    doing: str = "copy"
 
-    _message = "{host} cannot copy: {why}"
+    _message = "{host} cannot {doing}: {why}"
     _hint = "{fix}"
 
 
@@ -51,9 +52,17 @@ def is_needed(spark: SparkSession) -> bool:
 
 def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
     """Ask as many tasks as there are cores; raises ExecutorNotReadyError."""
+    ask_executors(spark, (job,), tasks, "copy", _FIX)
+
+
+def ask_executors(spark: SparkSession, jobs: Sequence[LinkJob], tasks: int, doing: str, fix: str) -> None:
+    """Ask whether they have this version of Anabranch, and the secrets of the jobs' clusters; ``fix`` sends it there.
+
+    Raises ExecutorNotReadyError.
+    """
     import anabranch
 
-    text, version = job.to_json(), anabranch.__version__
+    texts, version = [job.to_json() for job in jobs], anabranch.__version__
 
     def ask(_: Iterable[int]) -> Iterator[tuple[str, str, str]]:
         # Pickled with all that it names, since the executor may have no package to look it up in.
@@ -72,9 +81,9 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
             yield host, f"its Anabranch is {anabranch.__version__}, and not {version}", ""
             return
         try:
-            spec = LinkJob.from_json(text)
-            for context in (spec.source, spec.target):
-                transport_of(context)
+            for spec in map(LinkJob.from_json, texts):
+                for context in (spec.source, spec.target):
+                    transport_of(context)
         except AnabranchError as error:
             yield host, error.message, error.hint
 
@@ -82,9 +91,10 @@ def check(spark: SparkSession, job: LinkJob, tasks: int) -> None:
         found = collect(spark, tasks, ask)
     except Exception as error:  # Spark's or Java's, of a task that could not begin
         why = failure_message(error)
-        raise ExecutorNotReadyError("an executor", why, _STATE if why.startswith(_NO_PROGRAM) else _FIX) from error
-    for host, why, fix in found:
-        raise ExecutorNotReadyError(host, why, fix or _FIX)
+        said = f"{_STATE}; or {fix}" if why.startswith(_NO_PROGRAM) else fix
+        raise ExecutorNotReadyError("an executor", why, said, doing) from error
+    for host, why, own in found:
+        raise ExecutorNotReadyError(host, why, own or fix, doing)
 
 
 def failure_message(error: Exception) -> str:

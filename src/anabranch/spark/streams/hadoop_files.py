@@ -1,7 +1,7 @@
 """A tree on a file system of Hadoop's, reached through Spark's JVM: by the same driver and login as Spark reaches it.
 
 Places of this machine are among them (``LocalFileSystem``).  A write is atomic in the way of Spark's own checkpoints
-there: by Spark's CheckpointFileManager.
+there: by Spark's CheckpointFileManager, the one that replaces a file on HDFS, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 
-_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager$"
+MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
+"""What Spark takes for itself where a session says nothing.  ``FileSystemBased...``, which links have for the disk of
+their driver, renames in a way that HDFS refuses for a file that is there, and Spark only logs that."""
+_MANAGER_SETTING = "spark.sql.streaming.checkpointFileManagerClass"
 _MISSING = "java.io.FileNotFoundException"
 
 
@@ -34,6 +37,11 @@ def opener(spark: SparkSession, *places: str) -> Callable[[str], StoredFiles]:
     if all(paths.split(place)[0] == paths.LOCAL for place in places):
         return open_files
     return lambda place: HadoopFiles(spark, place)
+
+
+def settings_at(place: str) -> dict[str, str]:
+    """What Spark has to be told where checkpoints are there."""
+    return {} if paths.split(place)[0] == paths.LOCAL else {_MANAGER_SETTING: MANAGER}
 
 
 class HadoopFiles(StoredFiles):
@@ -95,7 +103,7 @@ class HadoopFiles(StoredFiles):
         with self._errors("write", path):
             target = self._at(path)
             self._system.mkdirs(target.getParent())
-            manager = getattr(getattr(self._jvm, _MANAGER), "MODULE$").create(target.getParent(), self._conf)
+            manager = getattr(self._jvm, MANAGER)(target.getParent(), self._conf)
             stream = manager.createAtomic(target, True)
             try:
                 stream.write(bytearray(data))

@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from anabranch.config.jobspec import entry_of
 from anabranch.errors import InvalidFieldError
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import ClientRole
 from anabranch.spark.streams.clusters import ClusterCodes, LedTable
 from anabranch.spark.streams.kafka_sink import FORMAT, counts_of, register
@@ -31,6 +32,11 @@ class KafkaTableSink:
     def counts_of(self, query: str) -> SinkCounts:
         """As the coordinator of the sink's transactions counts it."""
         return self.counts if self._spark is None else counts_of(self._spark, query)
+
+    @property
+    def context(self) -> ClusterContext:
+        """How its tasks reach its cluster; raises UnknownClusterError."""
+        return self._lead().context
 
     def check(self, _schema: StructType) -> None:
         if len(topics_of(self._table)) != 1:

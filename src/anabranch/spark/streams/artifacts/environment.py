@@ -69,7 +69,7 @@ class RunEnvironment:
 
     def variables(self) -> dict[str, str]:
         """What the JVM, its workers and the check of imports are started with."""
-        if not self._has_python:
+        if not self.has_python:
             return {}
         before = os.environ.get(_PATH)
         return {_PATH: f"{self.python}{os.pathsep}{before}" if before else str(self.python)}
@@ -79,7 +79,7 @@ class RunEnvironment:
         found = dict(settings)
         if self.jars:
             found["spark.jars"] = ",".join(filter(None, [found.get("spark.jars", ""), *map(str, self.jars)]))
-        if self._has_python and not is_here(master):
+        if self.has_python and not is_here(master):
             archive = shutil.make_archive(str(self.directory / _ARCHIVE), "zip", self.python)
             sent = f"{archive}#{_ARCHIVE}"
             found["spark.archives"] = ",".join(filter(None, [found.get("spark.archives", ""), sent]))
@@ -87,7 +87,8 @@ class RunEnvironment:
         return found
 
     @property
-    def _has_python(self) -> bool:
+    def has_python(self) -> bool:
+        """Whether there is any to import."""
         return any(path.startswith("python/") for path in self._owners)
 
     def remove(self) -> None:
