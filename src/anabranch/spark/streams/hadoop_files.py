@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from anabranch.checkpoints.errors import MissingFileError
@@ -138,6 +139,8 @@ class HadoopFiles(StoredFiles):
         except Py4JJavaError as error:
             said = str(error.java_exception.toString()).splitlines()[0]
             raise StorageError(self.root, path, doing, paths.shown(said)) from error
+        except CapturedException as error:  # those of Java's that PySpark has a class for
+            raise StorageError(self.root, path, doing, paths.shown(str(error).splitlines()[0])) from error
 
 
 def _entry(status: Any) -> FileEntry:
