@@ -43,8 +43,8 @@ class StreamRunSpec:
     is the directory that paths in the script are relative to; empty where a script may name no file.
 
     ``former`` are the places where earlier runs had their checkpoints, that of the newest run first; with another one
-    among them than ``checkpoints`` the job looks where they are now, and brings them.  ``has_run`` is whether an
-    earlier run came as far as to have any.
+    among them than ``checkpoints`` the job looks where they are now, and brings them.  ``has_run`` is whether
+    queries of an earlier run have run, which have left some.
     """
 
     stream: str

@@ -184,6 +184,9 @@ class Streaming:
             run = None if one.run is None else await asyncio.to_thread(self._seen, one.run)
             await self._keep_lineage(one)
             self._tell_start(one.run)
+            if one.run is not None and run is not None and run.has_started and not one.run.ran:
+                run_id = one.run.id
+                await self._stored.ask(lambda: self._stored.streams.ran(run_id))
             seen = SeenStream(one.stream.state, one.stream.wanted, run, one.failures, one.settings.policy)
             action = decide(seen, now_ms())
             if one.run is not None and one.run.stopping_at is not None and one.run.id not in self._asked:
@@ -262,7 +265,7 @@ class Streaming:
         )
         try:
             has_run, places = await self._stored.ask(
-                lambda: (self._stored.lineages.has_any(stream.name), streams.places(stream.name))
+                lambda: (streams.has_run(stream.name), streams.places(stream.name))
             )
             made = await self._stored.ask(lambda: streams.begin(run, now))
         except (StreamRunsError, StreamChangedError) as error:

@@ -44,12 +44,6 @@ class StoredLineages:
             row = connection.execute(select(STREAM_LINEAGES).where(*chosen)).first()
         return None if row is None else _lineage(row)
 
-    def has_any(self, stream: str) -> bool:
-        """Whether a job of the stream has told one: it came as far as its checkpoints."""
-        asked = select(STREAM_LINEAGES.c.version).where(STREAM_LINEAGES.c.stream == stream).limit(1)
-        with self._database.read() as connection:
-            return connection.execute(asked).first() is not None
-
     def now(self) -> Mapping[str, StoredLineage]:
         """The lineage of now of each stream, by its name (S19)."""
         lineages = select(STREAM_LINEAGES).order_by(STREAM_LINEAGES.c.stream, STREAM_LINEAGES.c.version)

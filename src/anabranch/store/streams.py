@@ -150,6 +150,11 @@ class StoredStreams:
             values = {"pid": pid, "created": created}
             connection.execute(update(STREAM_RUNS).where(STREAM_RUNS.c.id == run_id).values(**values))
 
+    def ran(self, run_id: str) -> None:
+        """Note that the queries of a run have run."""
+        with self._database.begin() as connection:
+            connection.execute(update(STREAM_RUNS).where(STREAM_RUNS.c.id == run_id).values(ran=1))
+
     def stopping(self, run_id: str, stream: str, now_ms: int) -> None:
         """Note that a run was asked to end."""
         with self._database.begin() as connection:
@@ -244,6 +249,12 @@ class StoredStreams:
         with self._database.read() as connection:
             asked = asked.group_by(STREAM_RUNS.c.checkpoints).order_by(newest.desc())
             return list(connection.execute(asked).scalars())
+
+    def has_run(self, name: str) -> bool:
+        """Whether queries of any of its runs have run."""
+        asked = select(STREAM_RUNS.c.id).where(STREAM_RUNS.c.stream == name, STREAM_RUNS.c.ran == 1).limit(1)
+        with self._database.read() as connection:
+            return connection.execute(asked).first() is not None
 
     def failures(self, since_ms: int) -> Mapping[str, Sequence[int]]:
         """When runs have failed since then, by stream."""
@@ -345,9 +356,11 @@ def _version(row: Row[Any], pins: Mapping[int, tuple[ArtifactPin, ...]]) -> Stre
 
 def _run_values(run: StoredStreamRun) -> dict[str, Any]:
     values = {name: getattr(run, name) for name in StoredStreamRun.__slots__ if name != "is_open"}
-    return {**values, "failed": int(run.failed), "open": run.stream if run.is_open else None}
+    flags = {"failed": int(run.failed), "ran": int(run.ran)}
+    return {**values, **flags, "open": run.stream if run.is_open else None}
 
 
 def _run(row: Row[Any]) -> StoredStreamRun:
     fields = {name: getattr(row, name) for name in StoredStreamRun.__slots__ if name != "is_open"}
-    return StoredStreamRun(**{**fields, "failed": bool(row.failed)}, is_open=row.open is not None)
+    flags = {"failed": bool(row.failed), "ran": bool(row.ran)}
+    return StoredStreamRun(**{**fields, **flags}, is_open=row.open is not None)

@@ -302,12 +302,13 @@ STREAM_RUNS = Table(
     Column("why", String(2000), nullable=False),
     Column("launcher", String(60), nullable=False, server_default=""),
     Column("checkpoints", String(2000), nullable=False, server_default=""),
+    Column("ran", Integer, nullable=False, server_default="0"),
     Index(None, "stream", "began_at"),
 )
 """Starts of streams; ``open`` is the stream's name while one has not ended; ``pid`` is 0 until its process is known.
 
 ``launcher`` and ``checkpoints``, where it ran and where its checkpoints are, are empty for what began before they were
-kept."""
+kept.  ``ran`` is 1 once its queries have run: it has left checkpoints."""
 
 STREAM_LINEAGES = Table(
     "stream_lineages",

@@ -56,6 +56,7 @@ class StoredStreamRun:
     why: str = ""
     launcher: str = ""
     checkpoints: str = ""
+    ran: bool = False
     is_open: bool = True
 
 

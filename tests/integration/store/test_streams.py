@@ -167,13 +167,16 @@ def test_places_of_checkpoints_are_told_once_each_the_newest_runs_first(database
     """Also of runs that are over, and of those that began before places were kept."""
     store = StoredStreams(database)
     store.add(STREAM, FIRST)
-    assert list(store.places("counts")) == []
+    assert (list(store.places("counts")), store.has_run("counts")) == ([], False)
     for number, place in enumerate(("", "/a", "s3a://b/x", "/a"), 1):
         wanted(store)
         made = store.begin(replace(run(number), checkpoints=place, launcher="big"), NOW + number)
         assert (made.checkpoints, made.launcher) == (place, "big")
         store.close(made.id, StreamState.STOPPED, "", 0, failed=False, over=True, now_ms=NOW + number)
+    assert not store.has_run("counts")
+    store.ran(made.id)
+    assert store.has_run("counts")
     assert list(store.places("counts")) == ["/a", "s3a://b/x", ""]
     assert store.runs_of("counts")[0] == replace(
-        run(4), fence=4, checkpoints="/a", launcher="big", ended_at=NOW + 4, exit_code=0, is_open=False
+        run(4), fence=4, checkpoints="/a", launcher="big", ran=True, ended_at=NOW + 4, exit_code=0, is_open=False
     )

@@ -48,6 +48,7 @@ class Places:
         self.root = root
         self.starts = 0
         self.history: list[str] = []
+        self.ran = False
 
     def __getitem__(self, name: str) -> StoredFiles:
         return open_files(str(self.root / name))
@@ -57,7 +58,7 @@ class Places:
         name: str,
         *,
         begins: bool = False,
-        has_run: bool = True,
+        has_run: bool | None = None,
         files: StoredFiles | None = None,
         runs: bool = True,
         former: Sequence[str] | None = None,
@@ -68,11 +69,13 @@ class Places:
         known = self.history if former is None else former
         places = [str(self.root / one) for one in dict.fromkeys(reversed(known))]
         self.history.append(name)
+        has_run = self.ran if has_run is None else has_run
         bringing = Bringing.look("s", own, self.starts, places, open_files, has_run=has_run, begins=begins)
         fence = StreamFence(own, self.starts)
         fence.take()
         count = bringing.bring(fence)
         if runs:
+            self.ran = True
             note_script(own, 1, "SELECT 1")
             own.put(f"out/offsets/{len(self.batches(name))}", f"of {name}".encode())
         return count
@@ -165,11 +168,22 @@ def test_a_stream_whose_checkpoints_are_gone_begins_without_only_where_a_person_
     places.start("b")
     (places.root / "b").rename(places.root / "lost")
     for name in "ac":
-        with pytest.raises(CheckpointsGoneError, match=r"are nowhere: neither at .*b nor at") as raised:
+        with pytest.raises(
+            CheckpointsGoneError, match=r"has run, and its checkpoints are gone: there are none at .*b and at"
+        ) as raised:
             places.start(name)
         assert "anabranch stream start s --from POSITION" in raised.value.hint
     places.start("a", begins=True)
     assert (places.batches("a"), places.marks("a")) == (["of a"], set())
+
+
+def test_a_stream_that_never_moved_does_not_begin_from_nothing_either(places: Places) -> None:
+    """B4: its directory was taken away, or is another machine's."""
+    places.start("a", has_run=False)
+    (places.root / "a").rename(places.root / "lost")
+    with pytest.raises(CheckpointsGoneError, match="there are none at"):
+        places.start("a")
+    assert places.start("a", begins=True) == 0
 
 
 def test_a_stream_that_never_came_to_its_queries_begins_elsewhere(places: Places) -> None:

@@ -38,11 +38,8 @@ class CheckpointsGoneError(RefusedError):
     stream: str
     places: str
 
-    _message = "the checkpoints of stream {stream} are nowhere: neither at {places}"
-    _hint = (
-        "bring them back to one of these places; or say where it begins without: "
-        "`anabranch stream start {stream} --from POSITION`"
-    )
+    _message = "stream {stream} has run, and its checkpoints are gone: there are none at {places}"
+    _hint = "bring them back there; or say where it begins without: `anabranch stream start {stream} --from POSITION`"
 
 
 @dataclass(eq=False)
@@ -100,8 +97,10 @@ class Bringing:
         Raises CheckpointsGoneError, PlaceUnreadableError, PlaceTakenError.
         """
         made = cls(stream, files, fence, files)
-        if all(place == files.place for place in former):
-            return made  # there is no other place
+        if all(place == files.place for place in former):  # there is no other place
+            if has_run and not begins and not _has_checkpoints(files):
+                raise CheckpointsGoneError(stream, files.root)
+            return made
         found: StoredFiles | None = None
         for place in dict.fromkeys((*former, files.place)):
             try:
@@ -116,7 +115,7 @@ class Bringing:
             if is_here and found is None:
                 found = one
         if found is None and has_run and not begins:
-            raise CheckpointsGoneError(stream, " nor at ".join(dict.fromkeys((*former, files.place))))
+            raise CheckpointsGoneError(stream, " and at ".join(dict.fromkeys((*former, files.place))))
         made._clears = found is None
         if found is None or found.place == files.place:
             return made

@@ -1,4 +1,4 @@
-"""streams: which launcher a run was started by, and where its checkpoints are"""
+"""streams: which launcher a run was started by, where its checkpoints are, and whether its queries ran"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,3 +12,5 @@ def upgrade() -> None:
     with op.batch_alter_table("stream_runs") as batch:
         batch.add_column(sa.Column("launcher", sa.String(60), nullable=False, server_default=""))
         batch.add_column(sa.Column("checkpoints", sa.String(2000), nullable=False, server_default=""))
+        batch.add_column(sa.Column("ran", sa.Integer(), nullable=False, server_default="0"))
+    op.execute("UPDATE stream_runs SET ran = 1 WHERE failed = 0")
