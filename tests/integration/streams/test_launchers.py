@@ -177,9 +177,7 @@ def test_a_stream_moves_to_a_standalone_cluster_and_back(
             assert made.application(third)[:6] == "local-"
 
 
-def test_a_stream_moves_from_yarn_to_the_services_machine(
-    lab: Callable[..., Any], archive: Path, tmp_path: Path
-) -> None:
+def test_a_stream_moves_from_yarn_to_this_machine(lab: Callable[..., Any], archive: Path, tmp_path: Path) -> None:
     """Its containers get Anabranch, the connector and the artifact from the driver."""
     (tmp_path / "yarn").mkdir()
     with yarn(tmp_path / "yarn", {}) as cluster:
