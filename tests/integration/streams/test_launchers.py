@@ -92,7 +92,7 @@ class LauncherLab:
 
     def run(self, rows: int, counted: int) -> Mapping[str, Any]:
         """Start it, have it count so many rows of a page more, and stop it; returns its run."""
-        self.typed("stream", "start", "clicks")
+        self.service.done("start", stream="clicks")
         produce_json(self.cluster, self.source, [{"page": "home"}] * rows)
         try:
             _wait(lambda: self._counts()[-1:] == [["home", counted]])
@@ -101,7 +101,7 @@ class LauncherLab:
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self._counts()}\n{self.logs()}") from error
         assert [value for _, value in told] == [b"HOME!"] * counted
-        self.typed("stream", "stop", "clicks")
+        self.service.done("stop", stream="clicks")
         _wait(lambda: self.service.is_in("clicks", "stopped"))
         run: Mapping[str, Any] = self.service.stream("clicks")["runs"][0]
         assert run["exit_code"] == 0, self.logs()

@@ -35,3 +35,11 @@ def test_other_keys_and_keys_of_another_machine_are_named(tmp_path: Path) -> Non
     absent = options(context(key))["kafka.ssl.keystore.key"]
     key.write_text("-----BEGIN PRIVATE KEY-----\nMII=\n-----END PRIVATE KEY-----\n")
     assert options(context(key))["kafka.ssl.keystore.key"] == absent
+
+
+def test_a_file_that_was_sent_along_is_in_the_working_directory_of_each_process(tmp_path: Path) -> None:
+    """Its path on the driver's machine is no path of an executor's."""
+    found = options(context(tmp_path / "key.pem"))
+    assert found["kafka.ssl.truststore.location"] == "ca.pem"
+    assert found["kafka.ssl.keystore.certificate.chain"] == "${dir:.:me.pem}"
+    assert found["kafka.ssl.keystore.key"] == f"${{dir:{tmp_path}:key.pem}}"

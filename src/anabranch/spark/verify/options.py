@@ -134,5 +134,7 @@ def _reference(name: str, secret: SecretRef) -> str:
 
 
 def _file(path: str) -> str:
+    if not os.path.dirname(path):  # sent along: it is in the working directory of each process, whose path is its own
+        return f"${{dir:.:{path}}}"
     directory, name = os.path.split(os.path.abspath(path))
     return f"${{dir:{directory}:{name}}}"
