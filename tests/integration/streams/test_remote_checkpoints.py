@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.checkpoints.errors import MissingFileError
-from anabranch.config.jobspec import write_spec
-from anabranch.config.streamspec import StreamRunSpec
-from anabranch.spark.streams.bringing import MOVED
-from anabranch.spark.streams.hadoop_files import HadoopFiles
+from anabranch.spark.streams.bringing import MOVED, Bringing
+from anabranch.spark.streams.checkpoints import NotedScript, batches, note_script, noted, own
+from anabranch.spark.streams.fence import NewerStartError, StreamFence
+from anabranch.spark.streams.hadoop_files import HadoopFiles, opener, settings_at
+from anabranch.spark.streams.trial import refusal
 from anabranch.storage.errors import StorageError
-from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.checkpoints.hdfs import hdfs_roots
 
 pytestmark = pytest.mark.full
-SCRIPT = """
-CREATE TABLE src (name STRING, town STRING) USING json OPTIONS (path '{home}/in');
-CREATE TABLE counts (name STRING, times BIGINT) USING console;
-INSERT INTO counts SELECT name, count(*) FROM STREAM src GROUP BY name;
-"""
 
 
 @pytest.fixture(scope="module")
@@ -64,57 +54,62 @@ def test_files_there_are_written_whole_listed_read_copied_and_deleted(
         HadoopFiles(spark, root.replace("hdfs://127.0.0.1", "hdfs://127.0.0.1.invalid"))
 
 
-class HdfsJobs:
-    """One stream's starts, each with its place."""
+class CountedRows:
+    """A count of rows by name, run over what there is with checkpoints at some place."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.starts = 0
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self.spark, self.home, self.files = spark, home, 0
         (home / "in").mkdir()
 
-    def start(self, place: str, *former: str, script: str = SCRIPT, fence: int = 0) -> list[Any]:
-        """Run over what there is with rows of one name more; returns the events."""
-        self.starts += 1
-        (self.home / "in" / f"{self.starts}.json").write_text('{"name": "mei", "town": "ulm"}\n', encoding="utf-8")
-        run = f"run-{self.starts}"
-        spec = StreamRunSpec("s", 1, run, fence or self.starts, script.format(home=self.home), place)
-        write_spec(
-            self.home / f"{run}.json", replace(spec, trigger="availableNow", former=former, has_run=True).to_json()
-        )
-        command = [sys.executable, "-m", "anabranch.spark.jobs.stream", str(self.home / f"{run}.json")]
-        settings = ("spark.driver.memory=512m", "spark.sql.shuffle.partitions=1")
-        command += ["--master", "local[1]", *(word for one in settings for word in ("--conf", one))]
-        done = subprocess.run(
-            command, env={**os.environ}, capture_output=True, text=True, timeout=LONG_TIMEOUT_S, check=False
-        )
-        print(done.stderr[-3000:])
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    def rows(self, *keys: str) -> DataFrame:
+        """The count by some columns."""
+        read = self.spark.readStream.schema("name STRING, town STRING").json(str(self.home / "in"))
+        return read.groupBy(*keys).count()
+
+    def run(self, place: str) -> list[list[Any]]:
+        """With one row more; what was counted."""
+        self.files += 1
+        (self.home / "in" / f"{self.files}.json").write_text('{"name": "mei", "town": "ulm"}\n', encoding="utf-8")
+        found: list[list[Any]] = []
+        rows = self.rows("name").writeStream.outputMode("update").trigger(availableNow=True)
+        query = rows.foreachBatch(lambda batch, _: found.extend(list(row) for row in batch.collect()))
+        query.option("checkpointLocation", f"{place}/counts").start().awaitTermination()
+        return found
 
 
-def counted(events: list[Any]) -> list[Any]:
-    """The last rows that were shown."""
-    shown = [event["rows"] for event in events if event["event"] == "rows"]
-    return list(shown[-1]) if shown else [event for event in events if event["event"] == "failed"]
+def test_checkpoints_go_there_are_tried_there_and_come_back(spark: SparkSession, root: str, tmp_path: Path) -> None:
+    """State and position; a query that does not fit is told by a copy; an older start finds the newer one's fence."""
+    session = spark.newSession()
+    local, place = str(tmp_path / "ck"), f"{root}/s/checkpoints-1"
+    for name, value in settings_at(place).items():
+        session.conf.set(name, value)
+    counts, open_place = CountedRows(session, tmp_path), opener(session, place, local)
 
+    def bring(number: int, to: str, *former: str) -> int:
+        files = open_place(to)
+        look = Bringing.look("s", files, number, former, open_place, has_run=True, begins=False)
+        fence = StreamFence(files, number)
+        fence.take()
+        return look.bring(fence)
 
-def test_a_stream_goes_on_there_is_tried_there_and_comes_back(root: str, tmp_path: Path) -> None:
-    """State and position; a script that does not fit is refused; an older start finds the newer one's fence."""
-    jobs, local, place = HdfsJobs(tmp_path), str(tmp_path / "ck"), f"{root}/s/checkpoints-1"
-    jobs.starts = 1
-    (tmp_path / "in" / "1.json").write_text('{"name": "mei", "town": "ulm"}\n', encoding="utf-8")
-    write = jobs.start(local, "file:///none")[-2:]
-    assert write[0]["event"] == "failed" and "its checkpoints are gone" in write[0]["error"]
+    assert counts.run(local) == [["mei", 1]]
+    note_script(open_place(local), 1, "SELECT 1")
+    assert bring(2, place, local) > 3
+    there = open_place(place)
+    assert isinstance(there, HadoopFiles) and (tmp_path / "ck" / MOVED).is_file()
+    assert (noted(there), own(there, "counts")) == (NotedScript("SELECT 1", ()), ("counts", 0))
+    assert counts.run(place) == [["mei", 2]]
+    assert batches(there, "counts", "commits") == [0, 1]
 
-    spec_free = jobs.start(local)
-    assert counted(spec_free) == [["mei", 3]]
-    assert counted(jobs.start(place, local)) == [["mei", 4]]
-    assert (tmp_path / "ck" / MOVED).is_file()
-    assert counted(jobs.start(place, place, local)) == [["mei", 5]]
+    before = {path: entry.size for path, entry in there.walk()}
+    assert refusal(counts.rows("name"), "update", there, "counts") == ""
+    assert refusal(counts.rows("name", "town"), "update", there, "counts") != ""
+    assert {path: entry.size for path, entry in there.walk()} == before
+    note_script(there, 2, "SELECT 2")
+    assert noted(there) == NotedScript("SELECT 2", ()), "over the one that is there"
+    for files in (there, open_place(local)):
+        with pytest.raises(NewerStartError):
+            StreamFence(files, 1).take()
 
-    other = SCRIPT.replace("GROUP BY name", "GROUP BY name, town")
-    (refused,) = counted(jobs.start(place, place, local, script=other))
-    assert "does not go on with its checkpoints" in refused["error"] and refused["exit_code"] == 3
-    (old,) = counted(jobs.start(place, place, local, fence=2))
-    assert "belongs to start" in old["error"]
-
-    assert counted(jobs.start(local, place, local)) == [["mei", 8]]
+    assert bring(3, local, place, local) > 3
+    assert counts.run(local) == [["mei", 3]]
