@@ -1,4 +1,4 @@
-"""A stream that moves between launchers by their names: its state, its position and its rows go along, once each.
+"""A stream's job under one launcher and then another: its state, its position and its rows go along, once each.
 
 The executors of a standalone cluster and of YARN have nothing but Python; what they need is sent.
 """
@@ -7,28 +7,36 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import TopicPartition as Position
 
+from anabranch.cli.serve import launchers_of
+from anabranch.config.context_file import read_context
+from anabranch.config.serve_file import ServeShape
+from anabranch.config.streamspec import StreamRunSpec
 from anabranch.operations.jobs import environment
+from anabranch.operations.jobs.startedjob import StartedJob
+from anabranch.operations.jobs.stream_launchers import StreamLauncher, default_launcher
+from anabranch.operations.jobs.streamjob import events_of, start_detached
 from anabranch.sandbox import SandboxCluster
-from qa.stream_lab import StandInService, stand_ins
+from anabranch.spark.streams.bringing import MOVED
+from anabranch.streams.artifacts.values import ArtifactPin
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.integration.links.topics import create, ends, fresh
-from tests.integration.spark.standalone import SPARK_HOME, standalone
+from tests.integration.links.topics import create, fresh
+from tests.integration.spark.standalone import SPARK_HOME, kill_tree, standalone
 from tests.integration.spark.yarn import yarn
-from tests.integration.streams.lab import consumed, produce_json
+from tests.integration.streams.artifact_lab import ArtifactLab
+from tests.integration.streams.lab import produce_json
 
 pytestmark = pytest.mark.full
-CODE = "def shout(name: str) -> str:\n    return name.upper() + '!'\n"
+CODE = b"def shout(name: str) -> str:\n    return name.upper() + '!'\n"
 SCRIPT = """
 CREATE TEMPORARY FUNCTION shout AS 'text.shout' USING FILE 'artifact:text';
 CREATE TABLE clicks (page STRING) USING kafka OPTIONS (cluster 'here', topic '{source}');
@@ -44,88 +52,85 @@ SMALL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": "1",
 }
+HERE = default_launcher("local[2]", {"spark.driver.memory": "512m", "spark.sql.shuffle.partitions": "1"})
 
 
 @dataclass
-class LauncherLab:
-    """A service with launchers, a stream's topics, and the commands that a person types."""
+class LaunchedStream:
+    """One stream's topics, and its starts."""
 
-    service: StandInService
     cluster: SandboxCluster
     directory: Path
+    pin: ArtifactPin
     source: str
     loud: str
+    starts: int = 0
+    written: int = 0
+    places: tuple[str, ...] = ()
 
-    def typed(self, *words: str) -> str:
-        """Run `anabranch ...`; returns what it printed."""
-        address = f"http://127.0.0.1:{self.service.port}"
-        done = subprocess.run(
-            [sys.executable, "-m", "anabranch", *words],
-            env={**os.environ, "ANABRANCH_SERVICE": address, "ANABRANCH_TOKEN": self.service.token},
-            cwd=self.directory,
-            capture_output=True,
-            text=True,
-            timeout=LONG_TIMEOUT_S,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stderr}\n{self.logs()}"
-        return done.stdout
-
-    def logs(self) -> str:
-        """The ends of all logs of jobs."""
-        files = sorted((self.service.directory / "jobs").rglob("run-*.log"))
-        return "\n".join(f"== {file}\n{file.read_text(errors='replace')[-5000:]}" for file in files)
-
-    def save(self, *more: str) -> None:
-        """Keep the script as a new stream."""
-        (self.directory / "text.py").write_text(CODE, encoding="utf-8")
-        script = SCRIPT.format(source=self.source, loud=self.loud)
-        (self.directory / "clicks.sql").write_text(script, encoding="utf-8")
-        self.typed("artifact", "upload", "text", "text.py")
-        self.typed("stream", "create", "clicks", "clicks.sql", *more)
-
-    def move(self, launcher: str) -> None:
-        """Have the next start run elsewhere, by its name."""
-        self.typed("stream", "edit", "clicks", "--launcher", launcher)
-        newest = self.service.stream("clicks")["versions"][0]["number"]
-        self.typed("stream", "publish", "clicks", str(newest))
-
-    def run(self, rows: int, counted: int) -> Mapping[str, Any]:
-        """Start it, have it count so many rows of a page more, and stop it; returns its run."""
-        self.service.done("start", stream="clicks")
+    def run(self, launcher: StreamLauncher, rows: int) -> list[Any]:
+        """Run over some rows more, to the end; returns the events, and holds its rows to be there once each."""
+        self.starts += 1
+        self.written += rows
         produce_json(self.cluster, self.source, [{"page": "home"}] * rows)
-        try:
-            _wait(lambda: self._counts()[-1:] == [["home", counted]])
-            _wait(lambda: ends(self.cluster, self.loud)[1] > counted)
-            told = consumed(self.cluster, self.loud, counted)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{self._counts()}\n{self.logs()}") from error
-        assert [value for _, value in told] == [b"HOME!"] * counted
-        self.service.done("stop", stream="clicks")
-        _wait(lambda: self.service.is_in("clicks", "stopped"))
-        run: Mapping[str, Any] = self.service.stream("clicks")["runs"][0]
-        assert run["exit_code"] == 0, self.logs()
-        return run
-
-    def _counts(self) -> list[Any]:
-        """What the newest run has counted, in order."""
-        run = self.service.stream("clicks")["runs"][0]
-        return [row for event in self._events(run) if event["event"] == "rows" for row in event["rows"]]
-
-    def _events(self, run: Mapping[str, Any]) -> list[Any]:
-        file = self.service.directory / "jobs" / "streams" / "clicks" / f"{run['id']}.events"
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-    def application(self, run: Mapping[str, Any]) -> str:
-        """Spark's name of a run's application."""
-        return next(str(one["application"]) for one in self._events(run) if one["event"] == "started")
+        place = launcher.place("clicks", 1, self.directory)
+        spec = StreamRunSpec(
+            *("clicks", 1, f"run-{self.starts}", self.starts),
+            SCRIPT.format(source=self.source, loud=self.loud),
+            place,
+            {"here": read_context("here", self.cluster.context(), "test")},
+            trigger="availableNow",
+            artifacts=(self.pin,),
+            artifact_place=ArtifactLab(self.directory).place,
+        )
+        jobs = self.directory / "jobs"
+        job = start_detached(replace(spec, former=self.places, has_run=bool(self.places)), launcher, jobs)
+        code = _ended(job)
+        text = events_of(jobs, spec.run).read_text(encoding="utf-8") if code is not None else ""
+        assert code == 0, f"{code}\n{text}\n{job.log.read_text(errors='replace')[-8000:]}"
+        self.places = (place, *(one for one in self.places if one != place))
+        events = [json.loads(line) for line in text.splitlines()]
+        shown = [event["rows"] for event in events if event["event"] == "rows"]
+        assert shown[-1] == [["home", self.written]], "the count goes on"
+        assert _values(self.cluster, self.loud) == [b"HOME!"] * self.written
+        return events
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def _values(cluster: SandboxCluster, topic: str) -> list[bytes | None]:
+    """All committed records of a topic, by a reader without a group."""
+    consumer = Consumer(
+        {"bootstrap.servers": cluster.internal_bootstrap, "group.id": "unused", "enable.partition.eof": True}
+    )
+    consumer.assign([Position(topic, 0, 0)])
+    found: list[bytes | None] = []
+    try:
+        while True:
+            message = consumer.poll(LONG_TIMEOUT_S)
+            assert message is not None, f"{topic} is not read to its end"
+            if message.error() is not None:
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                return found
+            found.append(message.value())
+    finally:
+        consumer.close()
+
+
+def _ended(job: StartedJob) -> int | None:
     deadline = time.monotonic() + LONG_TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline, "it never held"
+    while job.code is None and time.monotonic() < deadline:
         time.sleep(0.2)
+    if job.code is None:
+        kill_tree(job.pid)
+    return job.code
+
+
+def _application(events: list[Any]) -> str:
+    return next(str(one["application"]) for one in events if one["event"] == "started")
+
+
+def _launcher(**fields: Any) -> StreamLauncher:
+    """A launcher as the service's file has it."""
+    return launchers_of(ServeShape.model_validate({"launchers": {"there": fields}}), Path("/"))["there"]
 
 
 @pytest.fixture(scope="module")
@@ -137,56 +142,44 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def lab(here: SandboxCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """A service with launchers, while the block lasts."""
-
-    @contextmanager
-    def made(launchers: Mapping[str, Any]) -> Iterator[LauncherLab]:
-        monkeypatch.setenv("ANABRANCH_LAUNCHERS", json.dumps(launchers))
-        contexts = tmp_path / "contexts.json"
-        contexts.write_text(json.dumps({"here": here.context()}), encoding="utf-8")
-        with stand_ins(tmp_path, str(contexts), "local[2]") as services:
-            service = services.serve(str(tmp_path / "store.db"))
-            topics = [create(here, fresh(name)) for name in ("clicks", "loud")]
-            yield LauncherLab(service, here, tmp_path, *topics)
-
-    return made
+def stream(here: SandboxCluster, tmp_path: Path) -> LaunchedStream:
+    """Not started yet."""
+    pin = ArtifactLab(tmp_path).pin("text", 1, ("text.py", CODE))
+    return LaunchedStream(here, tmp_path, pin, create(here, fresh("clicks")), create(here, fresh("loud")))
 
 
-def test_a_stream_moves_to_a_standalone_cluster_and_back(
-    lab: Callable[..., Any], archive: Path, tmp_path: Path
-) -> None:
-    """By its launcher's name alone: counts go on, each record is written once, checkpoints go along."""
+def test_a_stream_moves_to_a_standalone_cluster_and_back(stream: LaunchedStream, archive: Path, tmp_path: Path) -> None:
+    """Counts go on, each record is written once, and checkpoints come along, both ways."""
     (tmp_path / "spark").mkdir()
     with standalone(tmp_path / "spark") as spark:
         spark.add_worker({"PATH": os.environ["PATH"]})
-        shared = tmp_path / "shared"
-        big = {"kind": "standalone", "master": spark.master, "checkpoints": str(shared), "archive": str(archive)}
-        with lab({"big": {**big, "spark": {**SMALL, "spark.cores.max": "1"}}}) as made:
-            made.save()
-            first = made.run(5, 5)
-            assert (first["launcher"], made.application(first)[:6]) == ("default", "local-")
-            made.move("big")
-            second = made.run(4, 9)
-            assert (second["launcher"], made.application(second)[:4]) == ("big", "app-")
-            place = made.service.stream("clicks")["checkpoints"]
-            assert place.startswith(f"file://{shared}/clicks/checkpoints-")
-            assert "files of checkpoints came from" in made.logs()
-            made.move("default")
-            third = made.run(3, 12)
-            assert made.application(third)[:6] == "local-"
+        settings = {**SMALL, "spark.cores.max": "1"}
+        shared = str(tmp_path / "shared")
+        there = _launcher(
+            kind="standalone", master=spark.master, checkpoints=shared, archive=str(archive), spark=settings
+        )
+        assert _application(stream.run(HERE, 5)).startswith("local-")
+        assert _application(stream.run(there, 4)).startswith("app-")
+        assert (tmp_path / "checkpoints-1" / MOVED).is_file()
+        assert _application(stream.run(HERE, 3)).startswith("local-")
 
 
-def test_a_stream_moves_from_yarn_to_this_machine(lab: Callable[..., Any], archive: Path, tmp_path: Path) -> None:
+def test_a_stream_moves_from_yarn_to_this_machine(stream: LaunchedStream, archive: Path, tmp_path: Path) -> None:
     """Its containers get Anabranch, the connector and the artifact from the driver."""
     (tmp_path / "yarn").mkdir()
     with yarn(tmp_path / "yarn", {}) as cluster:
         settings = {**SMALL, "spark.executor.instances": "1", "spark.yarn.jars": f"local:{SPARK_HOME}/jars/*"}
-        lake = {"kind": "yarn", "checkpoints": str(tmp_path / "shared"), "archive": str(archive)}
-        with lab({"lake": {**lake, "hadoop": str(cluster.client), "spark": settings}}) as made:
-            made.save("--launcher", "lake")
-            first = made.run(5, 5)
-            assert made.application(first).startswith("application_")
-            made.move("default")
-            made.run(4, 9)
-            assert cluster.applications()[made.application(first)][0] == "FINISHED"
+        there = _launcher(
+            kind="yarn",
+            checkpoints=str(tmp_path / "shared"),
+            archive=str(archive),
+            hadoop=str(cluster.client),
+            spark=settings,
+        )
+        try:
+            application = _application(stream.run(there, 5))
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{cluster.output[-8000:]}") from error
+        assert application.startswith("application_")
+        assert _application(stream.run(HERE, 4)).startswith("local-")
+        assert cluster.applications()[application] == ("FINISHED", "SUCCEEDED")
