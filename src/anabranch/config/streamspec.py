@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.jobspec import Context, JobFormat
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.state.results import StateChoice
 
 VERSION = 1
@@ -40,7 +41,8 @@ class StreamRunSpec:
     person runs a script as himself.
 
     ``artifacts`` are what functions of the script come from, in the directory or store ``artifact_place``.  ``files``
-    is the directory that paths in the script are relative to; empty where a script may name no file.
+    is the directory that paths in the script are relative to; empty where a script may name no file.  A file of PySpark
+    (``kind``) is the text ``script``, too; it is judged by nobody.
 
     ``former`` are the places where earlier runs had their checkpoints, that of the newest run first; with another one
     among them than ``checkpoints`` the job looks where they are now, and brings them.  ``has_run`` is whether
@@ -64,6 +66,7 @@ class StreamRunSpec:
     files: str = ""
     former: tuple[str, ...] = ()
     has_run: bool = False
+    kind: StreamKind = StreamKind.SQL
 
     def to_json(self) -> str:
         """The versioned text."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from anabranch.service.stream_live import LiveRun
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion
 
@@ -45,6 +46,7 @@ class StreamSummary:
     """
 
     name: str
+    kind: StreamKind
     owner: str
     description: str
     state: StreamState
@@ -79,6 +81,7 @@ class StreamVersionAnswer:
     author: str
     note: str
     settings: StreamSettings
+    kind: StreamKind
     script: str
     artifacts: tuple[ArtifactPin, ...]
 
@@ -123,10 +126,13 @@ class StreamLogAnswer:
     is_cut: bool
 
 
-def summary_of(stream: StoredStream, run: StoredStreamRun | None, live: LiveRun | None) -> StreamSummary:
+def summary_of(
+    stream: StoredStream, kind: StreamKind, run: StoredStreamRun | None, live: LiveRun | None
+) -> StreamSummary:
     """A stream in a list."""
     return StreamSummary(
         stream.name,
+        kind,
         stream.owner,
         stream.description,
         stream.state,
@@ -154,6 +160,7 @@ def version_answer(stream: str, version: StreamVersion) -> StreamVersionAnswer:
         version.author,
         version.note,
         version.settings,
+        version.kind,
         version.script,
         version.artifacts,
     )

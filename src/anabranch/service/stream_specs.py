@@ -27,6 +27,23 @@ class AuthorGoneError(RefusedError):
     _hint = "have somebody with the grants save it as another version: `anabranch stream edit NAME FILE`"
 
 
+@dataclass(eq=False)
+class AuthorNoAdminError(RefusedError):
+    """The author of a PySpark file may no longer run any code here."""
+
+    account: str
+
+    _message = "the PySpark file is of account {account!r}, which is no admin: it would run with the service's rights"
+    _hint = "have an admin look at it and save it as another version: `anabranch stream edit NAME FILE.py`"
+
+
+async def check_runs_code(stored: Stored, account: str) -> None:
+    """Raise AuthorNoAdminError where an account is no admin, disabled or not there; StoreError."""
+    accounts = await stored.ask(stored.accounts.all)
+    if not any(one.name == account and one.disabled_at is None and one.role is Role.ADMIN for one in accounts):
+        raise AuthorNoAdminError(account)
+
+
 async def catalog_spec_for(
     stored: Stored, routing: Routing, clusters: ClusterPool, settings: Mapping[str, str], account: str, author: str
 ) -> CatalogSpec:

@@ -4,7 +4,7 @@ Invariants
     T5  only the instance that acts begins runs; each instance looks after those of its own machine.
     T6  a run is noted before its process is started, and found again by its specification where nobody noted that.
     T7  what is decided is written down before it is done, and done again where nobody knows whether it was.
-    T8  what a run may use is what the author of its version may use as it begins.
+    T8  what a run may use is what the author of its version may use as it begins; a PySpark file needs an admin.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from anabranch.service.processes import began_ms, is_alive, started_with
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.service.stream_live import LiveRun
-from anabranch.service.stream_specs import catalog_spec_for
+from anabranch.service.stream_specs import catalog_spec_for, check_runs_code
 from anabranch.service.stream_totals import StreamTotals
 from anabranch.store.errors import StoreError
 from anabranch.store.streams import StoredStream, StoredStreamRun, StreamChangedError, StreamRunsError, SupervisedStream
 from anabranch.streams.connector_counts import Counts
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.lineage.document import StoredLineage
 from anabranch.streams.lineage.openlineage import RunEventType
 from anabranch.streams.state.results import StateChoice
@@ -274,6 +275,8 @@ class Streaming:
         self._told(stream.name)
         try:
             version = await self._stored.ask(lambda: streams.version(stream.name, made.version))
+            if version.kind is StreamKind.PYSPARK:
+                await check_runs_code(self._stored, version.author)
             launcher = self._jobs.launcher(made.launcher)
             catalog = await catalog_spec_for(
                 *(self._stored, self._routing, self._clusters, launcher.submission.settings),
@@ -295,6 +298,7 @@ class Streaming:
                 artifact_place=self._artifact_place,
                 former=tuple(dict.fromkeys(place or self._place(stream, DEFAULT) for place in places)),
                 has_run=has_run,
+                kind=version.kind,
             )
             started = await asyncio.to_thread(self._start, spec, launcher, directory)
         except AnabranchError as error:

@@ -30,6 +30,7 @@ from anabranch.streams.kept import (
     StreamRunsError,
     SupervisedStream,
 )
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.states import StreamState, StreamWanted, check_follows
 from anabranch.streams.versions import StreamSettings, StreamVersion
 
@@ -272,6 +273,13 @@ class StoredStreams:
         with self._database.read() as connection:
             return {row.name: StreamSettings(**row.settings).trigger for row in connection.execute(asked)}
 
+    def kinds(self) -> Mapping[str, StreamKind]:
+        """The kind of each stream's published version."""
+        published = and_(STREAM_VERSIONS.c.stream == STREAMS.c.name, STREAM_VERSIONS.c.number == STREAMS.c.published)
+        asked = select(STREAMS.c.name, STREAM_VERSIONS.c.kind).join(STREAM_VERSIONS, published)
+        with self._database.read() as connection:
+            return {row.name: StreamKind(row.kind) for row in connection.execute(asked)}
+
     def supervised(self) -> Sequence[SupervisedStream]:
         """The streams of which something may have to be done, by name."""
         at_rest = (StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED)
@@ -341,6 +349,7 @@ def _version_values(name: str, version: StreamVersion) -> dict[str, Any]:
         "note": version.note,
         "script": version.script,
         "settings": asdict(version.settings),
+        "kind": version.kind.value,
     }
 
 
@@ -351,7 +360,7 @@ def _keep_version(connection: Connection, name: str, version: StreamVersion) -> 
 
 def _version(row: Row[Any], pins: Mapping[int, tuple[ArtifactPin, ...]]) -> StreamVersion:
     told = row.number, row.at, row.author, row.note, row.script, StreamSettings(**row.settings)
-    return StreamVersion(*told, pins.get(row.number, ()))
+    return StreamVersion(*told, pins.get(row.number, ()), StreamKind(row.kind))
 
 
 def _run_values(run: StoredStreamRun) -> dict[str, Any]:

@@ -278,6 +278,7 @@ STREAM_VERSIONS = Table(
     Column("note", String(1000), nullable=False),
     Column("script", Text, nullable=False),
     Column("settings", JSON, nullable=False),
+    Column("kind", String(20), nullable=False, server_default="sql"),
 )
 """What was saved of streams; rows are added and never changed."""
 

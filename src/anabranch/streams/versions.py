@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.restarting import RestartPolicy
 
 
@@ -27,7 +28,7 @@ class StreamSettings:
 
 @dataclass(frozen=True, slots=True)
 class StreamVersion:
-    """A script with its settings, as somebody saved it; ``number`` is from 1.
+    """A script with its settings, as somebody saved it; ``number`` is from 1, and ``script`` is text of its ``kind``.
 
     ``artifacts`` are what its functions come from: those versions, whatever is uploaded later.
     """
@@ -39,6 +40,7 @@ class StreamVersion:
     script: str
     settings: StreamSettings = field(default_factory=StreamSettings)
     artifacts: tuple[ArtifactPin, ...] = ()
+    kind: StreamKind = StreamKind.SQL
 
 
 def diff(before: StreamVersion, after: StreamVersion) -> Sequence[str]:

@@ -105,6 +105,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "verify.stop": [LINK],
     "streams.create": [
         {"stream": "pv-uv", "script": "SELECT 1"},
+        {"stream": "pv-uv", "script": "def main(job): pass", "kind": "pyspark"},
         {
             "stream": "pv-uv",
             "script": "SELECT 1;",

@@ -1964,7 +1964,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Save a new stream: a SQL job */
+        /** Save a new stream: a script of SQL, or a file of PySpark */
         post: operations["plan_streams_create_api_v1_streams_create_plan_post"];
         delete?: never;
         options?: never;
@@ -3444,6 +3444,8 @@ export interface components {
              * @default
              */
             description: string;
+            /** @default sql */
+            kind: components["schemas"]["StreamKind"];
             /**
              * Launcher
              * @default default
@@ -3616,9 +3618,11 @@ export interface components {
         };
         /**
          * EditStreamRequest
-         * @description Another version of a stream; what is None stays as in the newest.
+         * @description Another version of a stream; what is None stays as in the newest, and its kind always does.
          */
         EditStreamRequest: {
+            /** @default null */
+            kind: components["schemas"]["StreamKind"] | null;
             /**
              * Launcher
              * @default null
@@ -5842,6 +5846,7 @@ export interface components {
             base: number;
             diff: string[];
             hash: string;
+            kind: components["schemas"]["StreamKind"];
             queries: components["schemas"]["PlannedQuery"][];
             statements: components["schemas"]["StatementLine"][];
             stream: string;
@@ -6161,6 +6166,12 @@ export interface components {
             stream: components["schemas"]["StreamSummary"];
             versions: components["schemas"]["StreamVersionNote"][];
         };
+        /**
+         * StreamKind
+         * @description The kind of a stream; it is that of its first version, and of all others.
+         * @enum {string}
+         */
+        StreamKind: "sql" | "pyspark";
         StreamLineageAnswer: {
             hidden: string[];
             inserts: components["schemas"]["LineageInsert"][];
@@ -6222,6 +6233,7 @@ export interface components {
         StreamSummary: {
             description: string;
             former: number;
+            kind: components["schemas"]["StreamKind"];
             name: string;
             owner: string;
             published: number;
@@ -6239,6 +6251,7 @@ export interface components {
             artifacts: components["schemas"]["ArtifactPin"][];
             at_ms: number;
             author: string;
+            kind: components["schemas"]["StreamKind"];
             note: string;
             number: number;
             script: string;

@@ -18,6 +18,8 @@ from anabranch.operations.jobs.outcome import JobFailedError, last_error
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.streams.errors import ScriptError
 from anabranch.streams.events import StreamEvent, StreamEventKind, read_event
+from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind, kind_of_file
+from anabranch.streams.pyspark_file import check_file
 from anabranch.streams.script import split
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The script.", show_default=False)]
@@ -35,15 +37,37 @@ def spec_of(
 
     Exits with the script's error where that needs no Spark to be found.
     """
-    text = text_of_script(file)
-    try:
-        split(text)
-    except ScriptError as error:
-        told = {"error": error.message, "excerpt": error.excerpt, "hint": error.hint, "exit_code": error.exit_code}
-        fail(file, told)
+    text, kind = text_of_script(file), kind_of_file(file)
+    if kind is StreamKind.PYSPARK:
+        compiled(file)
+    else:
+        try:
+            split(text)
+        except ScriptError as error:
+            _fail_at(file, error)
     run = f"run-{uuid.uuid4().hex[:12]}"
     clusters, files = contexts(ctx).contexts, str(file.absolute().parent)
-    return StreamRunSpec(name or file.stem, 1, run, 1, text, checkpoints, clusters, trigger=trigger, files=files)
+    asked = name or file.stem, 1, run, 1, text, checkpoints, clusters
+    return StreamRunSpec(*asked, trigger=trigger, files=files, kind=kind)
+
+
+def compiled(file: Path) -> int:
+    """The line of a PySpark file's ``main``; exits with the error where it cannot be run."""
+    try:
+        return check_file(text_of_script(file))
+    except ScriptError as error:
+        _fail_at(file, error)
+
+
+def _fail_at(file: Path, error: ScriptError) -> NoReturn:
+    told = {"error": error.message, "excerpt": error.excerpt, "hint": error.hint, "exit_code": error.exit_code}
+    fail(file, told)
+
+
+def check_is_sql(file: Path, what: str) -> None:
+    """Raise NotOfPySparkError for a file of PySpark, of which only a run tells."""
+    if kind_of_file(file) is StreamKind.PYSPARK:
+        raise NotOfPySparkError(what, ONLY_RUNS, RUN_IT)
 
 
 def text_of_script(file: Path) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from anabranch.cli.options import settings_of
 from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, follow, spec_of
+from anabranch.cli.streams.local import ConfOption, check_is_sql, follow, spec_of
 from anabranch.cli.streams.trying import (
     FreshOption,
     HereMasterOption,
@@ -63,6 +63,7 @@ def preview(
     """
     from anabranch.operations.jobs.streamjob import start_stream
 
+    check_is_sql(Path(script), "preview")
     is_elsewhere = is_of_service(script, version, service)
     if is_elsewhere and start is not None and start.startswith("@"):
         fix = "write the positions out, or name a file without --service"

@@ -13,6 +13,7 @@ from anabranch.cli.render import grid
 from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.service_options import repeated_service
 from anabranch.cli.words import count, duration, moment, printable
+from anabranch.streams.kinds import StreamKind
 
 _STYLES = {
     "running": "green",
@@ -31,13 +32,15 @@ def streams(answer: Sequence[Mapping[str, Any]], now_ms: int) -> RenderableType:
     """One line a stream."""
     if not answer:
         return Text("no streams; save one with: anabranch stream create NAME FILE")
-    table = grid("STREAM", "STATE", "SINCE", "VERSION", "QUERIES", "ROWS/S", "LAG", "OWNER", right=("ROWS/S", "LAG"))
+    names = "STREAM", "KIND", "STATE", "SINCE", "VERSION", "QUERIES", "ROWS/S", "LAG", "OWNER"
+    table = grid(*names, right=("ROWS/S", "LAG"))
     for one in answer:
         queries = one["queries"]
         rates = [query["rows_per_second"] for query in queries if query["rows_per_second"] is not None]
         lags = [query["lag"] for query in queries if query["lag"] is not None]
         table.add_row(
             one["name"],
+            one["kind"],
             _state(one["state"]),
             duration((now_ms - one["since_ms"]) / 1000),
             _version(one),
@@ -89,7 +92,11 @@ def diff(lines: Sequence[str]) -> RenderableType:
 def save_plan(shown: ServiceChange) -> RenderableType:
     """A version that would be saved."""
     plan = shown.plan
-    head = Text(f"version {plan['version']} of stream {plan['stream']}, {count(len(plan['statements']))} statements")
+    head = Text(f"version {plan['version']} of stream {plan['stream']}, ")
+    if plan["kind"] == StreamKind.PYSPARK:
+        head.append("a PySpark file: it runs any code with the rights of the service's user")
+        return Group(head, diff(plan["diff"])) if plan["base"] else head
+    head.append(f"{count(len(plan['statements']))} statements")
     queries = grid("QUERY", "STATEMENT", "INTO", "CONNECTOR", "OUTPUT MODE", "COLUMNS", right=("STATEMENT",))
     for one in plan["queries"]:
         shape = ", ".join(f"{column['name']} {column['type']}" for column in one["columns"])

@@ -15,10 +15,15 @@ from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, change
 from anabranch.cli.streams.local import text_of_script
 from anabranch.errors import InvalidFieldError
+from anabranch.streams.kinds import StreamKind, kind_of_file
 from anabranch.streams.versions import StreamSettings
 
 ScriptArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The script.", show_default=False)]
 NoteOption = Annotated[str, typer.Option("--note", help="What is new, for those who look at the versions.")]
+KindOption = Annotated[
+    StreamKind | None,
+    typer.Option(help="What the file is; default: pyspark where it ends with .py, else sql.", show_default=False),
+]
 _RESTARTS = "How often it is started again by itself within an hour."
 _LAUNCHER = "Where it runs: a launcher of the service's file, or `default`, the service's own master."
 _TRIGGER = "How often a micro-batch begins: '5 seconds'; or availableNow, which ends by itself."
@@ -30,18 +35,21 @@ def create(
     file: ScriptArgument,
     description: Annotated[str, typer.Option(help="What it is for.")] = "",
     note: NoteOption = "",
+    kind: KindOption = None,
     trigger: Annotated[str, typer.Option(help=_TRIGGER)] = StreamSettings().trigger,
     restarts: Annotated[int, typer.Option(min=0, max=100, help=_RESTARTS)] = StreamSettings().restarts,
     launcher: Annotated[str, typer.Option(help=_LAUNCHER)] = StreamSettings().launcher,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Save a script as a new stream; its first version is published, and nothing runs yet.
+    """Save a script, or a PySpark file, as a new stream; its first version is published, and nothing runs yet.
 
-    Spark looks at the script first, which takes some seconds: one that it refuses is not saved, and is shown with its
-    line.
+    Spark looks at a script first, which takes some seconds: one that it refuses is not saved, and is shown with its
+    line. A PySpark file (.py) is compiled and not run: it has `def main(job)`. See
+    docs/how-to/keep-pyspark-running.md.
     """
     request: dict[str, Any] = {"stream": name, "script": text_of_script(file), "description": description, "note": note}
+    request |= {"kind": (kind or kind_of_file(file)).value}
     request |= {"trigger": trigger, "restarts": restarts, "launcher": launcher}
     client = service_of(ctx, service)
     change(client, "create", request, render.save_plan, lambda done: render.created(done, service), output)
@@ -54,6 +62,7 @@ def edit(
         Path | None, typer.Argument(metavar="[FILE]", help="The script; default: it stays.", show_default=False)
     ] = None,
     note: NoteOption = "",
+    kind: KindOption = None,
     trigger: Annotated[str | None, typer.Option(help=_TRIGGER, show_default=False)] = None,
     restarts: Annotated[int | None, typer.Option(min=0, max=100, help=_RESTARTS, show_default=False)] = None,
     launcher: Annotated[str | None, typer.Option(help=_LAUNCHER, show_default=False)] = None,
@@ -62,7 +71,7 @@ def edit(
 ) -> None:
     """Save another version of a stream; what runs goes on, and the next start runs what is published.
 
-    Spark looks at the script first, as for `stream create`.
+    Spark looks at the script first, or Python compiles the file, as for `stream create`.
     """
     if file is None and (trigger, restarts, launcher) == (None, None, None):
         raise InvalidFieldError(
@@ -70,6 +79,7 @@ def edit(
         )
     given: dict[str, Any] = {"trigger": trigger, "restarts": restarts, "launcher": launcher}
     given["script"] = None if file is None else text_of_script(file)
+    given["kind"] = kind.value if kind else None if file is None else kind_of_file(file).value
     request = {"stream": name, "note": note, **{key: value for key, value in given.items() if value is not None}}
     client = service_of(ctx, service)
     change(client, "edit", request, render.save_plan, lambda done: render.saved(done, service), output)

@@ -14,6 +14,7 @@ from anabranch.cli.streams.asking import StreamArgument, path_of
 from anabranch.cli.words import printable
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.versions import StreamSettings, StreamVersion
 from anabranch.streams.versions import diff as difference
 
@@ -105,5 +106,11 @@ def _after(before: list[str], now: list[str]) -> list[str]:
 def _version(answer: Any) -> StreamVersion:
     settings = StreamSettings(**answer["settings"])
     return StreamVersion(
-        answer["number"], answer["at_ms"], answer["author"], answer["note"], answer["script"], settings
+        answer["number"],
+        answer["at_ms"],
+        answer["author"],
+        answer["note"],
+        answer["script"],
+        settings,
+        kind=StreamKind(answer["kind"]),
     )

@@ -14,7 +14,7 @@ from anabranch.cli.options import settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, follow, spec_of
+from anabranch.cli.streams.local import ConfOption, FileArgument, MasterOption, check_is_sql, follow, spec_of
 from anabranch.errors import RefusedError
 from anabranch.streams.events import StreamEvent, StreamEventKind
 from anabranch.streams.state.results import TrialResult
@@ -44,6 +44,7 @@ def try_(
     """
     from anabranch.operations.jobs.streamjob import start_stream
 
+    check_is_sql(file, "trial")
     place = checkpoints if ":/" in checkpoints else str(Path(checkpoints).expanduser().absolute())
     spec, settings = spec_of(ctx, file, checkpoints=place), settings_of(conf)
     directory = platformdirs.user_state_path("anabranch") / "stream" / "try"

@@ -67,7 +67,7 @@ class TrialEndedError(RefusedError):
 
 def is_of_service(word: str, version: int | None, service: str | None) -> bool:
     """Whether the service tries it: a stream's name that is no file here, and whatever a service was named for."""
-    is_name = _NAME.fullmatch(word) is not None and not word.endswith(".sql") and not Path(word).exists()
+    is_name = _NAME.fullmatch(word) is not None and not word.endswith((".sql", ".py")) and not Path(word).exists()
     return is_name or version is not None or service is not None
 
 

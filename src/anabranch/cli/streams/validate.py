@@ -16,7 +16,7 @@ from anabranch.cli.options import settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, follow, spec_of
+from anabranch.cli.streams.local import ConfOption, compiled, follow, spec_of
 from anabranch.cli.streams.trying import (
     HereMasterOption,
     ScriptOrStream,
@@ -28,6 +28,7 @@ from anabranch.cli.streams.trying import (
     tried,
 )
 from anabranch.streams.events import StreamEvent, StreamEventKind
+from anabranch.streams.kinds import StreamKind, kind_of_file
 
 
 def validate(
@@ -46,6 +47,11 @@ def validate(
     """
     from anabranch.operations.jobs.streamjob import start_stream
 
+    if kind_of_file(Path(script)) is StreamKind.PYSPARK:
+        line = compiled(Path(script))
+        said = f"Python compiles it; main is in line {line}. What it does is known once it runs"
+        emit({"main": line}, Text(said), output)
+        return
     if is_of_service(script, version, service):
         check_elsewhere("validate", master, conf)
         seen = tried(ctx, service, script, version, {"kind": "validation"}, begun, lambda _: None)["analysed"]

@@ -12,11 +12,16 @@ from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.start import StartPosition
 from anabranch.streams.kept import StreamRunsError
+from anabranch.streams.kinds import NotOfPySparkError, StreamKind
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState, StreamWanted
 
 if TYPE_CHECKING:  # a program without the service has no database
     from anabranch.store.streams import StoredStreams
+
+
+_JUDGED = "no look at it says which query's state fits; Spark says so as it starts"
+_BEGIN_ANEW = "begin each query anew: `anabranch stream start NAME --from POSITION`"
 
 
 class StreamVerb(StrEnum):
@@ -129,7 +134,7 @@ async def plan_run(
     """Start, stop or restart a stream.
 
     Raises NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a position that is none,
-    or one beside a choice: it begins every query with an empty state.
+    or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a choice of a PySpark file.
     """
     if start:
         StartPosition.parse(start)
@@ -138,6 +143,8 @@ async def plan_run(
 
     def look() -> RunStreamPlan:
         stream, run = stored.get(name), stored.open_run(name)
+        if choice is not StateChoice.REFUSE and stored.version(name, stream.published).kind is StreamKind.PYSPARK:
+            raise NotOfPySparkError(f"{choice.value} state to choose", _JUDGED, _BEGIN_ANEW)
         if (
             verb is StreamVerb.START
             and stream.wanted is StreamWanted.RUNNING

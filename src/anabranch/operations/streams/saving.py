@@ -13,6 +13,8 @@ from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.operations.artifacts.pinning import pins_of
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import NoStreamError, StoredStream, StreamExistsError
+from anabranch.streams.kinds import OtherStreamKindError, StreamKind
+from anabranch.streams.pyspark_file import check_file
 from anabranch.streams.script import split
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion, diff
@@ -64,7 +66,7 @@ class SaveStreamPlan:
     """A version that would be saved; ``diff`` is against ``base``, 0 for a stream that is new.
 
     A new stream's first version is published; another is once that is asked for.  ``queries`` are as Spark sees them,
-    ``artifacts`` the versions that it runs with from then on.
+    ``artifacts`` the versions that it runs with from then on.  Of a PySpark file both are unknown until it runs.
     """
 
     stream: str
@@ -74,6 +76,7 @@ class SaveStreamPlan:
     queries: tuple[PlannedQuery, ...]
     diff: tuple[str, ...]
     artifacts: tuple[ArtifactPin, ...]
+    kind: StreamKind
     hash: str
     made: StreamVersion = field(metadata=REQUEST)
     revision: int = field(default=0, metadata=REQUEST)
@@ -97,6 +100,7 @@ async def plan_create(
     description: str,
     note: str,
     validate: Validate,
+    kind: StreamKind = StreamKind.SQL,
 ) -> SaveStreamPlan:
     """What would be saved of a new stream.
 
@@ -105,12 +109,11 @@ async def plan_create(
     with suppress(NoStreamError):
         await asyncio.to_thread(stored.get, name)
         raise StreamExistsError(name)
-    statements, pins = _statements(script), await asyncio.to_thread(pins_of, artifacts, script)
-    queries = _queries(await validate(script, pins))
-    made = StreamVersion(1, 0, "", note, script, settings, pins)
+    statements, queries, pins = await _looked_at(artifacts, kind, script, None, validate)
+    made = StreamVersion(1, 0, "", note, script, settings, pins, kind)
     seen = [asdict(settings), [asdict(one) for one in queries], _seen(pins)]
-    hash_ = plan_hash("streams.create", name, script, seen, description)
-    return SaveStreamPlan(name, 1, 0, statements, queries, (), pins, hash_, made, 0, description)
+    hash_ = plan_hash("streams.create", name, kind.value, script, seen, description)
+    return SaveStreamPlan(name, 1, 0, statements, queries, (), pins, kind, hash_, made, 0, description)
 
 
 async def plan_edit(
@@ -121,24 +124,26 @@ async def plan_edit(
     changes: Mapping[str, Any],
     note: str,
     validate: Validate,
+    kind: StreamKind | None = None,
 ) -> SaveStreamPlan:
     """What would be saved over the newest version: ``changes`` of its settings, and a script unless that stays.
 
-    A script that stays keeps its versions of artifacts, too.  Raises ScriptError, NoStreamError, and what pinning
-    artifacts and ``validate`` raise.
+    A script that stays keeps its versions of artifacts, too.  ``kind`` is what the script is said to be.  Raises
+    OtherStreamKindError, ScriptError, NoStreamError, and what pinning artifacts and ``validate`` raise.
     """
     stream, base = await asyncio.to_thread(lambda: (stored.get(name), stored.version(name, stored.newest(name))))
+    if kind is not None and kind is not base.kind:
+        raise OtherStreamKindError(name, base.kind.value, kind.value)
     text = base.script if script is None else script
-    statements = _statements(text)
-    pins = base.artifacts if script is None else await asyncio.to_thread(pins_of, artifacts, script)
-    queries = _queries(await validate(text, pins))
-    made = StreamVersion(base.number + 1, 0, "", note, text, replace(base.settings, **changes), pins)
+    kept = base.artifacts if script is None else None
+    statements, queries, pins = await _looked_at(artifacts, base.kind, text, kept, validate)
+    settings = replace(base.settings, **changes)
+    made = StreamVersion(base.number + 1, 0, "", note, text, settings, pins, base.kind)
     seen = [asdict(made.settings), [asdict(one) for one in queries], _seen(pins)]
     hash_ = plan_hash("streams.edit", name, stream.revision, text, seen)
     lines = tuple(diff(base, made))
-    return SaveStreamPlan(
-        name, made.number, base.number, statements, queries, lines, pins, hash_, made, stream.revision
-    )
+    numbers = made.number, base.number
+    return SaveStreamPlan(name, *numbers, statements, queries, lines, pins, base.kind, hash_, made, stream.revision)
 
 
 async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:
@@ -152,6 +157,22 @@ async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> 
         stream = StoredStream(planned.stream, 1, author, planned.description, at, 1, 0, *begins, "", at, 0, 0)
         await asyncio.to_thread(stored.add, stream, version)
     return SavedStream(planned.stream, version.number)
+
+
+async def _looked_at(
+    artifacts: StoredArtifacts,
+    kind: StreamKind,
+    text: str,
+    kept: tuple[ArtifactPin, ...] | None,
+    validate: Validate,
+) -> tuple[tuple[StatementLine, ...], tuple[PlannedQuery, ...], tuple[ArtifactPin, ...]]:
+    """(statements, queries, artifacts) of a text; ``kept`` are artifacts that it goes on with."""
+    if kind is StreamKind.PYSPARK:
+        await asyncio.to_thread(check_file, text)
+        return (), (), ()
+    statements = _statements(text)
+    pins = await asyncio.to_thread(pins_of, artifacts, text) if kept is None else kept
+    return statements, _queries(await validate(text, pins)), pins
 
 
 def _queries(analysed: Mapping[str, Any]) -> tuple[PlannedQuery, ...]:

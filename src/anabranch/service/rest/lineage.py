@@ -28,6 +28,7 @@ from anabranch.service.lineage_answers import (
 )
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.catalog import NoEntryError
+from anabranch.streams.kinds import NotOfPySparkError, StreamKind
 from anabranch.streams.lineage.document import StoredLineage, lineage_of
 from anabranch.streams.lineage.openlineage import LineageRun, RunEventType, run_event
 
@@ -42,7 +43,10 @@ async def _may_see(here: Instance, caller: Caller) -> MaySee:
 
 async def _kept(here: Instance, name: str, version: int | None) -> StoredLineage:
     streams, lineages = here.stored.streams, here.stored.lineages
-    await here.stored.ask(lambda: streams.get(name))
+    kept_stream = await here.stored.ask(lambda: streams.get(name))
+    if (await here.stored.ask(lambda: streams.version(name, kept_stream.published))).kind is StreamKind.PYSPARK:
+        why = "its code may read and write what no plan of Spark shows"
+        raise NotOfPySparkError("lineage", why, "write what matters as SQL; docs/reference/streams.md")
     if version is None:
         kept = (await here.stored.ask(lineages.now)).get(name)
     else:

@@ -24,6 +24,7 @@ from anabranch.service.stream_answers import (
 )
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.streams import StoredStream, StoredStreamRun
+from anabranch.streams.kinds import StreamKind
 
 router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
 StreamNamePath = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -35,8 +36,8 @@ LOG_BYTES = 4 << 20
 async def streams(here: Here, _: AsViewer) -> JSONResponse:
     """The streams, by name, with how their queries go."""
     stored = here.stored.streams
-    found, runs = await here.stored.ask(lambda: (stored.all(), stored.open_runs()))
-    return answer([_summary(here, one, runs.get(one.name)) for one in found])
+    found, runs, kinds = await here.stored.ask(lambda: (stored.all(), stored.open_runs(), stored.kinds()))
+    return answer([_summary(here, one, kinds[one.name], runs.get(one.name)) for one in found if one.name in kinds])
 
 
 @router.get("/{name}", responses=answered(StreamAnswer))
@@ -48,7 +49,7 @@ async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
     )
     published = next((one.settings.launcher for one in versions if one.number == kept.published), "")
     place = here.streaming.checkpoints(kept, next(iter(runs), None), published)
-    return answer(answer_of(_summary(here, kept, run), place, versions, runs))
+    return answer(answer_of(_summary(here, kept, versions[0].kind, run), place, versions, runs))
 
 
 @router.get("/{name}/versions/{number}", responses=answered(StreamVersionAnswer))
@@ -80,8 +81,8 @@ async def log(
     return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
 
 
-def _summary(here: Instance, kept: StoredStream, run: StoredStreamRun | None) -> StreamSummary:
-    return summary_of(kept, run, None if run is None else here.streaming.live(run.id))
+def _summary(here: Instance, kept: StoredStream, kind: StreamKind, run: StoredStreamRun | None) -> StreamSummary:
+    return summary_of(kept, kind, run, None if run is None else here.streaming.live(run.id))
 
 
 def _lines(name: str, run_id: str, file: FilePath, search: str, limit: int) -> StreamLogAnswer:

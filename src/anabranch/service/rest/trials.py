@@ -26,6 +26,7 @@ from anabranch.service.verb import Request as Body
 from anabranch.service.verb import Start
 from anabranch.service.verbs.streams import Script, StreamName, VersionNumber
 from anabranch.service.web import AsOperator, Here, answer, body_of, expects
+from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind
 from anabranch.streams.trials import TrialKind, TrialQuestion
 
 router = APIRouter(prefix="/api/v1/trials", tags=["streams"])
@@ -135,6 +136,8 @@ async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
         kept = await here.stored.ask(lambda: stored.get(wanted))
         number = version or kept.published
         found = await here.stored.ask(lambda: stored.version(wanted, number))
+        if found.kind is StreamKind.PYSPARK:
+            raise NotOfPySparkError(body.kind, ONLY_RUNS, RUN_IT)
         script, version, pins, author = found.script, found.number, found.artifacts, found.author
     else:
         pins = await here.stored.ask(lambda: pins_of(here.stored.artifacts, script or ""))

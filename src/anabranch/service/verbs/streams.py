@@ -3,7 +3,8 @@
 A script is judged by the catalog's grants of its author, and SQL's ways to the service's machine are closed.  It still
 uses free topics with the rights of the service's contexts, reaches servers that its machine reaches, and has no limits
 of memory and disk (docs/reference/streams.md).  So an admin saves scripts, and makes the plans,
-since Spark looks at the script for them; operators run what was saved.
+since Spark looks at the script for them; operators run what was saved.  A PySpark file runs any code with the rights
+of the service's user, and no grant judges it: an admin alone saves one, and it runs for as long as its author is one.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from anabranch.operations.streams.changing import (
 )
 from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Validate
 from anabranch.service.reach import Reach
+from anabranch.service.stream_specs import check_runs_code
 from anabranch.service.verb import Request, Verb
 from anabranch.service.words import command
 from anabranch.store.streams import StoredStreams
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.kinds import StreamKind
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.trials import TrialKind, TrialQuestion
 from anabranch.streams.versions import StreamSettings
@@ -44,7 +47,7 @@ Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00
 AlertSetting = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 ReceiverName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
-FILE = "stream.sql"
+FILES = {StreamKind.SQL: "stream.sql", StreamKind.PYSPARK: "stream.py"}
 
 
 class StreamRequest(Request):
@@ -59,16 +62,18 @@ class CreateStreamRequest(StreamRequest):
     script: Script
     description: Note = ""
     note: Note = ""
+    kind: StreamKind = StreamKind.SQL
     trigger: Trigger = StreamSettings().trigger
     restarts: Restarts = StreamSettings().restarts
     launcher: LauncherName = StreamSettings().launcher
 
 
 class EditStreamRequest(StreamRequest):
-    """Another version of a stream; what is None stays as in the newest."""
+    """Another version of a stream; what is None stays as in the newest, and its kind always does."""
 
     script: Script | None = None
     note: Note = ""
+    kind: StreamKind | None = None
     trigger: Trigger | None = None
     restarts: Restarts | None = None
     launcher: LauncherName | None = None
@@ -116,7 +121,9 @@ async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStream
     settings = StreamSettings(request.trigger, request.restarts, reach.jobs.launcher(request.launcher).name)
     asked = request.stream, request.script, settings, request.description, request.note
     validate = _validate(reach, request.stream)
-    return await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate)
+    planned = await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate, request.kind)
+    await _check_code(reach, planned)
+    return planned
 
 
 async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan:
@@ -126,10 +133,19 @@ async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan
     changes = {name: value for name, value in given.items() if value is not None}
     asked = request.stream, request.script, changes, request.note
     validate = _validate(reach, request.stream)
-    return await saving.plan_edit(_stored(reach), reach.artifacts.stored, *asked, validate)
+    planned = await saving.plan_edit(_stored(reach), reach.artifacts.stored, *asked, validate, request.kind)
+    await _check_code(reach, planned)
+    return planned
+
+
+async def _check_code(reach: Reach, planned: SaveStreamPlan) -> None:
+    """Raise AuthorNoAdminError where somebody would save a file of PySpark who is no admin."""
+    if planned.made.kind is StreamKind.PYSPARK:
+        await check_runs_code(reach.migrating.stored, reach.account)
 
 
 async def _save(reach: Reach, _: StreamRequest, planned: SaveStreamPlan) -> SavedStream:
+    await _check_code(reach, planned)
     return await saving.apply(_stored(reach), planned, reach.account)
 
 
@@ -201,28 +217,34 @@ def _settings(request: CreateStreamRequest | EditStreamRequest) -> list[tuple[st
     trigger = None if fresh and request.trigger == StreamSettings().trigger else request.trigger
     restarts = None if fresh and request.restarts == StreamSettings().restarts else request.restarts
     launcher = None if fresh and request.launcher == StreamSettings().launcher else request.launcher
-    options = [("--trigger", trigger), ("--restarts", restarts), ("--launcher", launcher)]
+    kind = None if request.kind in (None, StreamKind.SQL) else request.kind.value
+    options = [("--kind", kind), ("--trigger", trigger), ("--restarts", restarts), ("--launcher", launcher)]
     return [*options, ("--note", request.note or None)]
 
 
 def _create_words(request: CreateStreamRequest) -> str:
     options = [("--description", request.description or None), *_settings(request)]
-    return command("stream", "create", request.stream, FILE, options=options)
+    return command("stream", "create", request.stream, _file(request), options=options)
 
 
 def _edit_words(request: EditStreamRequest) -> str:
-    file = [] if request.script is None else [FILE]
+    file = [] if request.script is None else [_file(request)]
     return command("stream", "edit", request.stream, *file, options=_settings(request))
 
 
 def _files(request: CreateStreamRequest | EditStreamRequest) -> Mapping[str, str]:
-    return {} if request.script is None else {FILE: request.script}
+    return {} if request.script is None else {_file(request): request.script}
+
+
+def _file(request: CreateStreamRequest | EditStreamRequest) -> str:
+    """A file's name whose ending says the kind."""
+    return FILES[request.kind or StreamKind.SQL]
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "streams.create",
-        "Save a new stream: a SQL job",
+        "Save a new stream: a script of SQL, or a file of PySpark",
         Role.OPERATOR,
         CreateStreamRequest,
         SaveStreamPlan,

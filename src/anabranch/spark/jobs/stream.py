@@ -59,6 +59,10 @@ from anabranch.spark.streams.hadoop_files import opener, settings_at
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
+from anabranch.spark.streams.pyspark_files.errors import FileRaisedError, FileWrongError
+from anabranch.spark.streams.pyspark_files.job import FileJob
+from anabranch.spark.streams.pyspark_files.queries import FileQuery
+from anabranch.spark.streams.pyspark_files.running import FileRun
 from anabranch.spark.streams.running import RunningQuery
 from anabranch.spark.streams.settings import SETTINGS
 from anabranch.spark.streams.sinks.console import console_kind
@@ -68,8 +72,10 @@ from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
+from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind
 from anabranch.streams.lineage.document import document_of
 from anabranch.streams.lines import LineFile
+from anabranch.streams.pyspark_file import check_file
 from anabranch.streams.script import split
 from anabranch.streams.state.results import QueryTrial, TrialResult
 
@@ -111,6 +117,7 @@ class JobOfStream:
         self._began = time.monotonic()
         self._asked: list[int] = []
         self._running: list[RunningQuery] = []
+        self._file: FileJob | None = None
         self._fence: StreamFence | None = None
         self._environment: RunEnvironment | None = None
         self._more: dict[str, Any] = {}
@@ -126,8 +133,10 @@ class JobOfStream:
         self._events.tell(StreamEventKind.STARTING, master=options.master, spark_log=log)
         if options.memory:
             limit_memory(options.memory)
-        split(spec.script)  # what needs no Spark is told before it has started
-        self._environment = RunEnvironment.of(spec, options.spec.with_suffix(""))
+        self._check_text(spec)
+        is_file = spec.kind is StreamKind.PYSPARK
+        named = replace(spec, files="") if is_file else spec  # it declares no function by a path
+        self._environment = RunEnvironment.of(named, options.spec.with_suffix(""))
         os.environ.update(self._environment.variables())  # the JVM inherits it, and hands it on to its workers
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         if options.tied:
@@ -147,7 +156,7 @@ class JobOfStream:
                 return self._preview(spark, spec)
             if options.mode == "try":
                 return self._try(spark, spec)
-            return self._run(spark, spec)
+            return self._run_file(spark, spec) if is_file else self._run(spark, spec)
         finally:
             queries.close(self._running)
             with suppress(Py4JError, ConnectionError):  # a JVM that is gone is told of by what met it first
@@ -155,6 +164,8 @@ class JobOfStream:
 
     def failed(self, error: AnabranchError) -> int:
         """Tell of what ended it; returns the exit code."""
+        if isinstance(error, FileRaisedError | FileWrongError):
+            return self._events.fail(error, line=error.line, excerpt=error.excerpt)
         if isinstance(error, FailedQueryError):
             return self._events.fail(error, query=error.query, statement=error.statement, line=error.line)
         plan = next((one.plan for one in self._running if one.error is error), None)
@@ -167,9 +178,49 @@ class JobOfStream:
         if self._environment is not None:
             self._environment.remove()
         totals = {one.plan.query: one.totals.fields() for one in self._running}
+        if self._file is not None:
+            totals |= {one.name: one.totals.fields() for one in self._file.queries}
         seconds = round(time.monotonic() - self._began, 1)
         fields = {"outcome": self.outcome, "exit_code": code, "seconds": seconds, "queries": totals, **self._more}
         self._events.tell(StreamEventKind.ENDED, **fields)
+
+    def _check_text(self, spec: StreamRunSpec) -> None:
+        """What needs no Spark is told before it has started; raises ScriptError, NotOfPySparkError."""
+        if spec.kind is StreamKind.SQL:
+            split(spec.script)
+            return
+        check_file(spec.script)
+        if self._options.mode != "run":
+            raise NotOfPySparkError(self._options.mode, ONLY_RUNS, RUN_IT)
+
+    def _run_file(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        """Run a PySpark file as a script is run: fenced, watched, and ended between two micro-batches."""
+        queries.trigger_of(spec.trigger)
+        files, bringing = _places(spark, spec)
+        self._take(files, bringing, spec)
+        note_script(files, spec.version, spec.script)
+        file = f"{spec.stream}.py"
+        self._file = job = FileJob(spark, spec, _clusters(spec), files, file)
+        run = FileRun(job, spec.script, file)
+
+        def started(found: Sequence[FileQuery]) -> None:
+            application, told = spark.sparkContext.applicationId, [one.fields() for one in found]
+            self._events.tell(StreamEventKind.STARTED, application=application, spark=spark.version, queries=told)
+
+        try:
+            self.outcome = run.watch(self._is_asked, self._progress, started)
+        except AnabranchError:
+            self._stop_file(run, "failed")
+            raise
+        if self.outcome == "stopped":
+            self._stop_file(run, name_of(self._asked[0]))
+        return 0
+
+    def _stop_file(self, run: FileRun, reason: str) -> None:
+        self._events.tell(StreamEventKind.STOPPING, reason=reason)
+        run.job.end()
+        queries.stop(run.job.queries, self._progress)
+        run.join()
 
     def _validate(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         clusters = UnaskedClusters() if spec.routes else _clusters(spec)
@@ -204,11 +255,7 @@ class JobOfStream:
         queries.trigger_of(spec.trigger)
         kafka = KafkaReading(_clusters(spec))
         found = self._analysed(spark, spec, kafka)
-        open_place = opener(spark, spec.checkpoints, *spec.former)
-        files = open_place(spec.checkpoints)
-        begins = bool(spec.begin.start)
-        places = spec.stream, files, spec.fence, spec.former, open_place
-        bringing = Bringing.look(*places, has_run=spec.has_run, begins=begins)
+        files, bringing = _places(spark, spec)
         trials = self._tried(spark, spec, found, bringing.home)
         beginning.check(spec, trials)
         self._events.tell(StreamEventKind.LINEAGE, **document_of(lineage_of_script(found, spec)))
@@ -218,10 +265,7 @@ class JobOfStream:
         if self._is_asked():
             self.outcome = "stopped"
             return 0
-        self._fence = StreamFence(files, spec.fence)
-        self._fence.take()
-        if count := bringing.bring(self._fence):
-            print(f"{count} files of checkpoints came from {bringing.home.root} to {files.root}", file=sys.stderr)
+        self._take(files, bringing, spec)
         beginning.prepare(
             *(self._running, trials, spec, files),
             lambda begun: self._analysed_at(spark, spec, begun),
@@ -241,6 +285,13 @@ class JobOfStream:
         if self.outcome == "stopped":
             self._stop(name_of(self._asked[0]))
         return 0
+
+    def _take(self, files: StoredFiles, bringing: Bringing, spec: StreamRunSpec) -> None:
+        """Be the run that writes, with the checkpoints of the stream at hand; raises NewerStartError."""
+        self._fence = StreamFence(files, spec.fence)
+        self._fence.take()
+        if count := bringing.bring(self._fence):
+            print(f"{count} files of checkpoints came from {bringing.home.root} to {files.root}", file=sys.stderr)
 
     def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))
@@ -302,6 +353,14 @@ class JobOfStream:
 
 def _clusters(spec: StreamRunSpec) -> ClusterCodes:
     return RoutedClusters(spec.routes, spec.stream) if spec.routes else ContextClusters(spec.clusters)
+
+
+def _places(spark: SparkSession, spec: StreamRunSpec) -> tuple[StoredFiles, Bringing]:
+    """Where the checkpoints are to be, and where they are."""
+    open_place = opener(spark, spec.checkpoints, *spec.former)
+    files = open_place(spec.checkpoints)
+    places = spec.stream, files, spec.fence, spec.former, open_place
+    return files, Bringing.look(*places, has_run=spec.has_run, begins=bool(spec.begin.start))
 
 
 def _query_fields(one: RunningQuery, resumed: bool) -> dict[str, Any]:

@@ -35,7 +35,7 @@ _MOST_WORDS = 600
 
 @dataclass(eq=False)
 class FailedQueryError(ProtocolError):
-    """A query of a stream failed in Spark."""
+    """A query of a stream failed in Spark; ``statement`` is 0 for one of a PySpark file."""
 
     query: str
     statement: int
@@ -44,7 +44,11 @@ class FailedQueryError(ProtocolError):
     condition: str = ""
     fix: str = _AGAIN
 
-    _message = "query {query} (statement {statement}, line {line}) failed: {why}"
+    @property
+    def message(self) -> str:
+        place = f"statement {self.statement}, line {self.line}" if self.statement else f"line {self.line}"
+        return f"query {self.query} ({place}) failed: {self.why}"
+
     _hint = "{fix}"
 
     @classmethod
@@ -56,9 +60,14 @@ class FailedQueryError(ProtocolError):
 
 def query_failure(plan: InsertPlan, query: StreamingQuery) -> FailedQueryError:
     """Why a query that ended has failed."""
+    return failure_of(plan.query, plan.number, plan.line, query)
+
+
+def failure_of(name: str, statement: int, line: int, query: StreamingQuery) -> FailedQueryError:
+    """Why a query that ended has failed, by its name and where it was written."""
     failed = query._jsq.exception()
     condition, why, fix = innermost(failed.get() if failed.isDefined() else None)
-    return FailedQueryError(plan.query, plan.number, plan.line, why, condition, fix)
+    return FailedQueryError(name, statement, line, why, condition, fix)
 
 
 def innermost(cause: Any) -> tuple[str, str, str]:

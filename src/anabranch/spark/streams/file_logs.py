@@ -36,7 +36,7 @@ class ForeignFilesError(RefusedError):
     def message(self) -> str:
         own = f"its checkpoint ends with {self.planned}" if self.planned >= 0 else "its checkpoint is new"
         return (
-            f"table {self.table}: {self.path} has micro-batches up to {self.logged} of another checkpoint, and {own}: "
+            f"{self.table}: {self.path} has micro-batches up to {self.logged} of another checkpoint, and {own}: "
             "Spark would write no row of those that it takes for the same"
         )
 
@@ -50,11 +50,15 @@ def check(spark: SparkSession, one: RunningQuery, files: StoredFiles) -> None:
     target = one.plan.target
     if target.provider not in FILES:
         return
-    path = option(target, "path")
-    planned = max(batches(files, one.directory, "offsets"), default=-1)
+    check_path(spark, f"table {target.name}", option(target, "path"), one.directory, files)
+
+
+def check_path(spark: SparkSession, name: str, path: str, directory: str, files: StoredFiles) -> None:
+    """The same for what has a name and writes to a path, with a checkpoint in a directory."""
+    planned = max(batches(files, directory, "offsets"), default=-1)
     logged = _last(spark, path)
     if logged > planned:
-        raise ForeignFilesError(target.name, path, logged, planned)
+        raise ForeignFilesError(name, path, logged, planned)
 
 
 def _last(spark: SparkSession, path: str) -> int:

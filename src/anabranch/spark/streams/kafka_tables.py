@@ -119,15 +119,22 @@ class KafkaReading:
         if self.is_partial:
             own = {one: at for one, at in start.offsets.items() if one.topic in names.values()}
             start = StartPosition(StartKind.OFFSETS, offsets=own) if own else start_of(table)
-        if start.kind in (StartKind.EARLIEST, StartKind.LATEST):
-            return {"startingOffsets": start.kind.value}
-        if start.kind is StartKind.TIMESTAMP:
-            # Where no record is as young: the end, as for links and groups.
-            how = {"startingOffsetsByTimestampStrategy": "latest"}
-            return {"startingTimestamp": str(start.timestamp_ms), **how}
-        if not self.looks_up:
-            return {}
-        return {"startingOffsets": json.dumps(asyncio.run(_offsets(context, start, names)))}
+        is_looked_up = start.kind in (StartKind.GROUP, StartKind.OFFSETS)
+        return {} if is_looked_up and not self.looks_up else starting_options(context, start, names)
+
+
+def starting_options(context: ClusterContext, start: StartPosition, names: Mapping[str, str]) -> dict[str, str]:
+    """A start as options of Spark's source; ``names`` are the topics' names there, by those that they are asked for.
+
+    Raises ClusterError, NoTopicError, InvalidFieldError for a partition that is not there.
+    """
+    if start.kind in (StartKind.EARLIEST, StartKind.LATEST):
+        return {"startingOffsets": start.kind.value}
+    if start.kind is StartKind.TIMESTAMP:
+        # Where no record is as young: the end, as for links and groups.
+        how = {"startingOffsetsByTimestampStrategy": "latest"}
+        return {"startingTimestamp": str(start.timestamp_ms), **how}
+    return {"startingOffsets": json.dumps(asyncio.run(_offsets(context, start, names)))}
 
 
 def decoded(records: DataFrame, table: TableDeclaration, form: ValueFormat) -> DataFrame:

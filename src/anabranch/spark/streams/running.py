@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -35,6 +35,28 @@ COUNTS_S = 1.0
 _STOP_LOOK_S = 0.01
 _AVAILABLE_NOW = "availablenow"
 TellProgress = Callable[[StreamEventKind, Mapping[str, Any]], None]
+
+
+class WatchedQuery(Protocol):
+    """A query whose progress is told, and that is ended between two micro-batches."""
+
+    query: StreamingQuery | None
+
+    def new_progress(self) -> Iterable[dict[str, Any]]:
+        """The fields of each progress that was not told yet, in order."""
+
+    def new_counts(self, is_last: bool = False, /) -> dict[str, Any] | None:
+        """What its sink has counted beside a progress, where that is new."""
+
+
+def progress_since(query: StreamingQuery, told: str) -> tuple[list[str], str]:
+    """(Spark's JSON of each progress after the one of a time, in order, and the time of the last)."""
+    fresh: list[Any] = []
+    for one in reversed(list(query._jsq.recentProgress())):
+        if one.timestamp() == told:
+            break
+        fresh.append(one)
+    return [one.json() for one in reversed(fresh)], fresh[0].timestamp() if fresh else told
 
 
 @dataclass(slots=True)
@@ -90,16 +112,9 @@ class RunningQuery:
     def new_progress(self) -> Iterable[dict[str, Any]]:
         """The fields of each progress that was not told yet, in order."""
         assert self.query is not None
-        recent = self.query._jsq.recentProgress()
-        fresh: list[Any] = []
-        for one in reversed(list(recent)):
-            if one.timestamp() == self._told:
-                break
-            fresh.append(one)
-        if fresh:
-            self._told = fresh[0].timestamp()
-        for one in reversed(fresh):
-            told = progress_fields(self.plan.query, one.json(), self.totals, self.counts)
+        fresh, self._told = progress_since(self.query, self._told)
+        for one in fresh:
+            told = progress_fields(self.plan.query, one, self.totals, self.counts)
             self._sunk, self._sunk_at = told["sink"], time.monotonic()
             yield told
 
@@ -156,7 +171,7 @@ def watch(running: list[RunningQuery], is_asked: Callable[[], bool], tell: TellP
     Raises the error of the first that fails (R2); whoever called stops the others.
     """
     while True:
-        _tell_all(running, tell)
+        tell_all(running, tell)
         for one in running:
             assert one.query is not None
             if not one.query.isActive and one.query.exception() is not None:
@@ -164,12 +179,12 @@ def watch(running: list[RunningQuery], is_asked: Callable[[], bool], tell: TellP
         if is_asked():
             return "stopped"
         if all(one.query is not None and not one.query.isActive for one in running):
-            _tell_all(running, tell, is_last=True)
+            tell_all(running, tell, is_last=True)
             return "finished"
         time.sleep(LOOK_S)
 
 
-def stop(running: Iterable[RunningQuery], tell: TellProgress) -> None:
+def stop(running: Iterable[WatchedQuery], tell: TellProgress) -> None:
     """End each query between two micro-batches (R3)."""
     left = [one for one in running if one.query is not None and one.query.isActive]
     batches = {id(one): _last_batch(one) for one in left}
@@ -183,7 +198,7 @@ def stop(running: Iterable[RunningQuery], tell: TellProgress) -> None:
                 one.query.stop()
                 left.remove(one)
         time.sleep(_STOP_LOOK_S)
-    _tell_all(running, tell, is_last=True)
+    tell_all(running, tell, is_last=True)
 
 
 def close(running: Iterable[RunningQuery]) -> None:
@@ -215,7 +230,8 @@ def _writer(one: RunningQuery) -> DataStreamWriter:
     return one.sink.writer(one.plan.rows)
 
 
-def _tell_all(running: Iterable[RunningQuery], tell: TellProgress, is_last: bool = False) -> None:
+def tell_all(running: Iterable[WatchedQuery], tell: TellProgress, is_last: bool = False) -> None:
+    """Tell each progress that was not told yet, and counts that are new."""
     for one in running:
         if one.query is not None:
             for fields in one.new_progress():
@@ -224,12 +240,12 @@ def _tell_all(running: Iterable[RunningQuery], tell: TellProgress, is_last: bool
                 tell(StreamEventKind.COUNTS, counts)
 
 
-def _is_in_batch(one: RunningQuery) -> bool:
+def _is_in_batch(one: WatchedQuery) -> bool:
     assert one.query is not None
     return one.query.isActive and bool(one.query.status["isTriggerActive"])
 
 
-def _last_batch(one: RunningQuery) -> str:
+def _last_batch(one: WatchedQuery) -> str:
     assert one.query is not None
     last = one.query._jsq.lastProgress()
     return "" if last is None else str(last.timestamp())
