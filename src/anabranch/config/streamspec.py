@@ -22,11 +22,13 @@ class StreamBegin:
 
     ``number`` is that of the request: what is begun anew for it is begun once, however often the run is started.
     ``start`` is a position (``earliest``, a time, offsets): every query begins there, with an empty state.
+    ``checkpoint`` is the name of a saved one: every query goes back to it.
     """
 
     number: int = 0
     state: StateChoice = StateChoice.REFUSE
     start: str = ""
+    checkpoint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anabranch.operations.streams.checkpointing import SavedQueryLine, lines_of
 from anabranch.service.stream_live import LiveRun
+from anabranch.storage.saved_checkpoints import SavedCheckpoint
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kinds import StreamKind
@@ -124,6 +126,22 @@ class StreamLogAnswer:
     run: str
     lines: tuple[str, ...]
     is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCheckpointAnswer:
+    """A saved checkpoint: of which version, and where its queries stand."""
+
+    name: str
+    at_ms: int
+    author: str
+    version: int
+    queries: tuple[SavedQueryLine, ...]
+
+
+def saved_answer(saved: SavedCheckpoint) -> SavedCheckpointAnswer:
+    """A saved checkpoint."""
+    return SavedCheckpointAnswer(saved.name, saved.at_ms, saved.author, saved.version, lines_of(saved.queries))
 
 
 def summary_of(

@@ -56,6 +56,7 @@ from anabranch.streams.supervising import (
     TellState,
     decide,
 )
+from anabranch.streams.versions import StreamVersion
 
 LOOK_S = 0.5
 Starter = Callable[[StreamRunSpec, StreamLauncher, Path], StartedJob]
@@ -158,12 +159,24 @@ class Streaming:
         """Where the specifications, events and logs of a stream are."""
         return (self._jobs.directory / "streams" / stream).absolute()
 
-    def checkpoints(self, stream: StoredStream, run: StoredStreamRun | None, launcher: str) -> str:
+    async def place_of(self, name: str) -> str:
+        """Where the checkpoints of a stream are, by its name; raises NoStreamError, StoreError."""
+        streams = self._stored.streams
+        return self.checkpoints(
+            *await self._stored.ask(lambda: (streams.get(name), streams.runs_of(name), streams.versions(name)))
+        )
+
+    def checkpoints(
+        self, stream: StoredStream, runs: Sequence[StoredStreamRun], versions: Sequence[StreamVersion]
+    ) -> str:
         """Where the checkpoints of a stream are: those of its newest run, else where a start would make them.
 
         One that is made again under a deleted one's name has its own.
         """
-        return run.checkpoints if run is not None and run.checkpoints else self._place(stream, launcher)
+        if runs and runs[0].checkpoints:
+            return runs[0].checkpoints
+        launcher = next((one.settings.launcher for one in versions if one.number == stream.published), "")
+        return self._place(stream, launcher)
 
     def _place(self, stream: StoredStream, launcher: str) -> str:
         """Where the checkpoints of a run of this launcher are; of one that is not there, as of the default."""
@@ -360,4 +373,6 @@ def _begin_of(stream: StoredStream, version: int) -> StreamBegin:
     """How a start goes on from its checkpoints: as a person said of that version, and of no other."""
     if stream.begin.get("version") != version:
         return StreamBegin()
-    return StreamBegin(stream.asked_at, StateChoice(stream.begin["state"]), stream.begin["start"])
+    return StreamBegin(
+        stream.asked_at, StateChoice(stream.begin["state"]), stream.begin["start"], stream.begin.get("checkpoint", "")
+    )

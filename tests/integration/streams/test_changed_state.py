@@ -13,11 +13,11 @@ from anabranch.config.offsets_file import start_of
 from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.streams import beginning, file_logs, running
-from anabranch.spark.streams.checkpoints import Beginning, note_script, noted
 from anabranch.spark.streams.file_logs import ForeignFilesError
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.opening import open_files
+from anabranch.storage.stream_checkpoints import Beginning, note_script, noted
 from anabranch.streams.state.changes import changes
 from anabranch.streams.state.operators import StatefulOperator, stateful_operators
 from anabranch.streams.state.results import (

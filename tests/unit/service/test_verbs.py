@@ -123,9 +123,15 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "streams.publish": [{"stream": "pv-uv", "version": 2}],
     "streams.rollback": [{"stream": "pv-uv"}],
-    "streams.start": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "keep"}, {"stream": "pv-uv", "start": "0"}],
+    "streams.start": [
+        {"stream": "pv-uv"},
+        {"stream": "pv-uv", "state": "keep"},
+        {"stream": "pv-uv", "start": "0"},
+        {"stream": "pv-uv", "checkpoint": "friday"},
+    ],
     "streams.stop": [{"stream": "pv-uv"}],
     "streams.restart": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "new"}],
+    "streams.checkpoint": [{"stream": "pv-uv", "save": "friday"}, {"stream": "pv-uv", "delete": "friday"}],
     "streams.delete": [{"stream": "pv-uv"}],
     "streams.alerts": [
         {"stream": "pv-uv", "settings": ["lag=5", "slow=off"]},

@@ -16,12 +16,12 @@ from anabranch.spark.streams.bringing import (
     PlaceTakenError,
     PlaceUnreadableError,
 )
-from anabranch.spark.streams.checkpoints import note_script
 from anabranch.spark.streams.fence import NewerStartError, StreamFence
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
+from anabranch.storage.stream_checkpoints import note_script
 
 pytestmark = pytest.mark.unit
 

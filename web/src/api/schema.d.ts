@@ -1955,6 +1955,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams/checkpoint/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Save the checkpoints of a stopped stream under a name, or take such a one away */
+        post: operations["plan_streams_checkpoint_api_v1_streams_checkpoint_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/streams/create/plan": {
         parameters: {
             query?: never;
@@ -2123,6 +2140,26 @@ export interface paths {
          * @description The alerts of one stream, those that are over too, and its rules.
          */
         get: operations["stream_alerts_api_v1_streams__name__alerts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Checkpoints
+         * @description The checkpoints that were saved of a stream, the newest first.
+         */
+        get: operations["checkpoints_api_v1_streams__name__checkpoints_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3086,6 +3123,11 @@ export interface components {
         ChangedAlerts: {
             stream: string;
         };
+        ChangedCheckpoint: {
+            name: string;
+            stream: string;
+            verb: components["schemas"]["CheckpointVerb"];
+        };
         ChangedMigration: {
             migration: string;
         };
@@ -3096,6 +3138,16 @@ export interface components {
         };
         /** @enum {string} */
         CheckpointFormat: "spark" | "flink";
+        CheckpointPlan: {
+            hash: string;
+            name: string;
+            queries: components["schemas"]["SavedQueryLine"][];
+            stream: string;
+            verb: components["schemas"]["CheckpointVerb"];
+            version: number;
+        };
+        /** @enum {string} */
+        CheckpointVerb: "save" | "delete";
         Client: {
             cluster: string;
             facts: components["schemas"]["ClientFacts"];
@@ -5144,6 +5196,11 @@ export interface components {
             notes: string[];
             source_alias: string;
         };
+        QueryBack: {
+            batch: number;
+            query: string;
+            records: number | null;
+        };
         QueryColumn: {
             name: string;
             type: string;
@@ -5716,6 +5773,8 @@ export interface components {
         /** @enum {string} */
         RunState: "running" | "stopped" | "done" | "failed";
         RunStreamPlan: {
+            back: components["schemas"]["QueryBack"][];
+            checkpoint: string;
             choice: components["schemas"]["StateChoice"];
             hash: string;
             start: string;
@@ -5856,6 +5915,18 @@ export interface components {
             artifact: string;
             sha256: string;
             version: number;
+        };
+        SavedCheckpointAnswer: {
+            at_ms: number;
+            author: string;
+            name: string;
+            queries: components["schemas"]["SavedQueryLine"][];
+            version: number;
+        };
+        SavedQueryLine: {
+            batch: number;
+            query: string;
+            records: number | null;
         };
         SavedStream: {
             stream: string;
@@ -6049,6 +6120,11 @@ export interface components {
          */
         StartStreamRequest: {
             /**
+             * Checkpoint
+             * @default
+             */
+            checkpoint: string;
+            /**
              * Start
              * @default
              */
@@ -6165,6 +6241,24 @@ export interface components {
             runs: components["schemas"]["StreamRunAnswer"][];
             stream: components["schemas"]["StreamSummary"];
             versions: components["schemas"]["StreamVersionNote"][];
+        };
+        /**
+         * StreamCheckpointRequest
+         * @description Save the checkpoints of a stopped stream under a name, or take such a one away.
+         */
+        StreamCheckpointRequest: {
+            /**
+             * Delete
+             * @default
+             */
+            delete: string;
+            /**
+             * Save
+             * @default
+             */
+            save: string;
+            /** Stream */
+            stream: string;
         };
         /**
          * StreamKind
@@ -11564,6 +11658,48 @@ export interface operations {
             };
         };
     };
+    plan_streams_checkpoint_api_v1_streams_checkpoint_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamCheckpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_streams_create_api_v1_streams_create_plan_post: {
         parameters: {
             query?: never;
@@ -11958,6 +12094,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamAlertsAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    checkpoints_api_v1_streams__name__checkpoints_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedCheckpointAnswer"][];
                 };
             };
             /** @description Why not */

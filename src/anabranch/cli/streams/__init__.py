@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from anabranch.cli.streams.alerts import alerts
+from anabranch.cli.streams.checkpoint import checkpoint
 from anabranch.cli.streams.driving import restart, start, stop
 from anabranch.cli.streams.lineage import lineage
 from anabranch.cli.streams.preview import preview
@@ -32,5 +33,6 @@ app.command("stop")(stop)
 app.command("restart")(restart)
 app.command("logs")(logs)
 app.command("alerts")(alerts)
+app.command("checkpoint")(checkpoint)
 app.command("lineage")(lineage)
 app.command("delete")(delete)

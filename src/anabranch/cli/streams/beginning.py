@@ -28,6 +28,15 @@ FromOption = Annotated[
     ),
 ]
 
+FromCheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        help="Have every query go back to a saved checkpoint; what it wrote since is written again.",
+        show_default=False,
+    ),
+]
+
 
 def begin_of(number: int, new_state: bool, keep_state: bool, start: str | None) -> StreamBegin:
     """What the options say; raises ConfigError for a position that is none, and for two ways at once."""

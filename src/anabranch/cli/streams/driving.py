@@ -14,8 +14,9 @@ from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, change, path_of
-from anabranch.cli.streams.beginning import FromOption, KeepStateOption, NewStateOption, begin_of
-from anabranch.errors import ClusterError, RefusedError
+from anabranch.cli.streams.beginning import FromCheckpointOption, FromOption, KeepStateOption, NewStateOption, begin_of
+from anabranch.config.streamspec import StreamBegin
+from anabranch.errors import ClusterError, InvalidFieldError, RefusedError
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 
@@ -58,6 +59,7 @@ def start(
     new_state: NewStateOption = False,
     keep_state: KeepStateOption = False,
     from_: FromOption = None,
+    from_checkpoint: FromCheckpointOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -65,7 +67,7 @@ def start(
 
     A version whose queries do not go on with them is refused, with what has changed, unless an option says what to do.
     """
-    asked = _begin(new_state, keep_state, from_)
+    asked = _begin(new_state, keep_state, from_, from_checkpoint)
     client = service_of(ctx, service)
     _drive(client, "start", name, wait, output, lambda state: state is StreamState.RUNNING, asked=asked)
 
@@ -88,11 +90,12 @@ def restart(
     new_state: NewStateOption = False,
     keep_state: KeepStateOption = False,
     from_: FromOption = None,
+    from_checkpoint: FromCheckpointOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Have a stream end, and start it with the version that is published; the options are those of `stream start`."""
-    asked = _begin(new_state, keep_state, from_)
+    asked = _begin(new_state, keep_state, from_, from_checkpoint)
     client = service_of(ctx, service)
     before = _fence(client.get(path_of(name)))
     _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before, asked)
@@ -133,9 +136,14 @@ def _drive(
         time.sleep(LOOK_S)
 
 
-def _begin(new_state: bool, keep_state: bool, start: str | None) -> dict[str, Any]:
+def _begin(new_state: bool, keep_state: bool, start: str | None, saved: str | None) -> dict[str, Any]:
     """The options as the service's request has them; what is as by default is left out."""
     begin = begin_of(0, new_state, keep_state, start)
+    if saved is not None:
+        if begin != StreamBegin():
+            problem = "--from-checkpoint has its own position and state"
+            raise InvalidFieldError("stream", "--from-checkpoint", problem, "leave the others out")
+        return {"checkpoint": saved}
     state = {} if begin.state is StateChoice.REFUSE else {"state": begin.state.value}
     return {**state, **({"start": begin.start} if begin.start else {})}
 

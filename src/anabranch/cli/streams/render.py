@@ -117,7 +117,18 @@ def run_plan(shown: ServiceChange) -> RenderableType:
     plan = shown.plan
     how = {"keep": "; its state is kept", "new": "; a state that does not fit is begun anew"}.get(plan["choice"], "")
     how += f"; every query begins anew at {plan['start']}" if plan["start"] else ""
-    return Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
+    head = Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
+    back = [
+        f"query {one['query']} goes back to checkpoint {plan['checkpoint']}, "
+        + (
+            "by a number of records that is not known"
+            if one["records"] is None
+            else f"by {count(one['records'])} records"
+        )
+        + ": what it wrote since is written again"
+        for one in plan["back"]
+    ]
+    return Group(head, *(Text(line) for line in back))
 
 
 def delete_plan(shown: ServiceChange) -> RenderableType:

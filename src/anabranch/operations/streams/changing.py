@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,9 @@ from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.start import StartPosition
-from anabranch.streams.kept import StreamRunsError
+from anabranch.operations.streams.checkpointing import local_files
+from anabranch.storage import saved_checkpoints
+from anabranch.streams.kept import StoredStream, StreamRunsError
 from anabranch.streams.kinds import NotOfPySparkError, StreamKind
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState, StreamWanted
@@ -55,10 +57,36 @@ class PublishStreamPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryBack:
+    """A query that would go back to a saved checkpoint: by how many records of Kafka, None where that is not known.
+
+    What it has written since is written again.
+    """
+
+    query: str
+    batch: int
+    records: int | None
+
+
+@dataclass(eq=False)
+class OtherVersionSavedError(RefusedError):
+    """A saved checkpoint is of another script than the one that would run."""
+
+    name: str
+    checkpoint: str
+    version: int
+    published: int
+
+    _message = "checkpoint {checkpoint!r} was saved of version {version}, and version {published} has another script"
+    _hint = "publish what it was saved of: `anabranch stream publish {name} {version}`"
+
+
+@dataclass(frozen=True, slots=True)
 class RunStreamPlan:
     """What would be done with the run of a stream that stands in ``state``; ``version`` is what a start runs.
 
-    ``choice`` is for queries whose state no longer fits; ``start`` a position where every query begins anew, or empty.
+    ``choice`` is for queries whose state no longer fits; ``start`` a position where every query begins anew, or empty;
+    ``checkpoint`` a saved one that every query goes ``back`` to, or empty.
     """
 
     stream: str
@@ -67,6 +95,8 @@ class RunStreamPlan:
     version: int
     choice: StateChoice
     start: str
+    checkpoint: str
+    back: tuple[QueryBack, ...]
     hash: str
     revision: int = field(metadata=REQUEST)
     run: str = field(default="", metadata=REQUEST)
@@ -130,12 +160,18 @@ async def plan_run(
     verb: StreamVerb,
     choice: StateChoice = StateChoice.REFUSE,
     start: str = "",
+    checkpoint: str = "",
+    place: str = "",
 ) -> RunStreamPlan:
     """Start, stop or restart a stream.
 
     Raises NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a position that is none,
-    or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a choice of a PySpark file.
+    or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a choice of a PySpark file;
+    for a saved ``checkpoint`` of those in ``place``, what looking at it raises.
     """
+    if checkpoint and (start or choice is not StateChoice.REFUSE):
+        problem = "a saved checkpoint has its own position and state"
+        raise InvalidFieldError("stream", "checkpoint", problem, "leave the others out")
     if start:
         StartPosition.parse(start)
         if choice is not StateChoice.REFUSE:
@@ -152,12 +188,35 @@ async def plan_run(
         ):
             raise StreamRunsError(name, stream.state.value if run is None else run.id)
         open_run = "" if run is None else run.id
-        seen = [stream.revision, stream.wanted.value, open_run, stream.published, choice.value, start]
+        back = _back(stored, stream, checkpoint, place) if checkpoint else ()
+        seen = [
+            stream.revision,
+            stream.wanted.value,
+            open_run,
+            stream.published,
+            choice.value,
+            start,
+            checkpoint,
+            [asdict(one) for one in back],
+        ]
         hash_ = plan_hash(f"streams.{verb.value}", name, seen)
-        asked = stream.published, choice, start
+        asked = stream.published, choice, start, checkpoint, back
         return RunStreamPlan(name, verb, stream.state, *asked, hash_, stream.revision, open_run)
 
     return await asyncio.to_thread(look)
+
+
+def _back(stored: StoredStreams, stream: StoredStream, checkpoint: str, place: str) -> tuple[QueryBack, ...]:
+    """How far each query goes back; raises NoSavedError, OtherVersionSavedError, OpenBatchError, StorageError."""
+    files = local_files(stream.name, place)
+    found = saved_checkpoints.saved_as(files, stream.name, checkpoint)
+    if stored.version(stream.name, stream.published).script != found.script:
+        raise OtherVersionSavedError(stream.name, checkpoint, found.version, stream.published)
+    now = {one.query: one for one in saved_checkpoints.queries_of(files, stream.name)}
+    return tuple(
+        QueryBack(one.query, one.batch, saved_checkpoints.goes_back(now[one.query], one) if one.query in now else None)
+        for one in found.queries
+    )
 
 
 async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
@@ -166,6 +225,7 @@ async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
     def write() -> ChangedStream:
         wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
         begin = {"version": planned.version, "state": planned.choice.value, "start": planned.start}
+        begin |= {"checkpoint": planned.checkpoint} if planned.checkpoint else {}
         ends = planned.run if planned.verb is StreamVerb.RESTART else ""
         stored.want(planned.stream, planned.revision, wanted, now_ms(), ends, begin)
         return ChangedStream(planned.stream, planned.version, wanted.value)

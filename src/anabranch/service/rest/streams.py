@@ -10,19 +10,23 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import JSONResponse
 
+from anabranch.operations.streams.checkpointing import local_files
 from anabranch.service.answers import answered
 from anabranch.service.errors import NoStreamLogError
 from anabranch.service.instance import Instance
 from anabranch.service.stream_answers import (
+    SavedCheckpointAnswer,
     StreamAnswer,
     StreamLogAnswer,
     StreamSummary,
     StreamVersionAnswer,
     answer_of,
+    saved_answer,
     summary_of,
     version_answer,
 )
 from anabranch.service.web import AsViewer, Here, answer
+from anabranch.storage.saved_checkpoints import saved
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.kinds import StreamKind
 
@@ -47,9 +51,16 @@ async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
     kept, run, versions, runs = await here.stored.ask(
         lambda: (stored.get(name), stored.open_run(name), stored.versions(name), stored.runs_of(name))
     )
-    published = next((one.settings.launcher for one in versions if one.number == kept.published), "")
-    place = here.streaming.checkpoints(kept, next(iter(runs), None), published)
+    place = here.streaming.checkpoints(kept, runs, versions)
     return answer(answer_of(_summary(here, kept, versions[0].kind, run), place, versions, runs))
+
+
+@router.get("/{name}/checkpoints", responses=answered(Sequence[SavedCheckpointAnswer]))
+async def checkpoints(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
+    """The checkpoints that were saved of a stream, the newest first."""
+    place = await here.streaming.place_of(name)
+    found = await asyncio.to_thread(lambda: saved(local_files(name, place)))
+    return answer([saved_answer(one) for one in found])
 
 
 @router.get("/{name}/versions/{number}", responses=answered(StreamVersionAnswer))

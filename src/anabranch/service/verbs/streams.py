@@ -15,8 +15,9 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from anabranch.config.serve_file import LAUNCHER_NAME
+from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Role
-from anabranch.operations.streams import alerting, changing, saving
+from anabranch.operations.streams import alerting, changing, checkpointing, saving
 from anabranch.operations.streams.alerting import AlertsPlan, ChangedAlerts
 from anabranch.operations.streams.changing import (
     ChangedStream,
@@ -25,6 +26,7 @@ from anabranch.operations.streams.changing import (
     RunStreamPlan,
     StreamVerb,
 )
+from anabranch.operations.streams.checkpointing import ChangedCheckpoint, CheckpointPlan, CheckpointVerb
 from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Validate
 from anabranch.service.reach import Reach
 from anabranch.service.stream_specs import check_runs_code
@@ -45,6 +47,7 @@ LauncherName = Annotated[str, StringConstraints(pattern=LAUNCHER_NAME)]
 Restarts = Annotated[int, Field(ge=0, le=100)]
 Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 AlertSetting = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
+SavedName = Annotated[str, StringConstraints(max_length=60, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$")]
 ReceiverName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31)]
 FILES = {StreamKind.SQL: "stream.sql", StreamKind.PYSPARK: "stream.py"}
@@ -86,6 +89,15 @@ class StartStreamRequest(StreamRequest):
     """For a query whose state does not fit the version, or means something else in it."""
     start: Position = ""
     """Where every query begins anew with an empty state: earliest, latest, ms, group:NAME, TOPIC-PARTITION:OFFSET."""
+    checkpoint: SavedName = ""
+    """The name of a saved checkpoint that every query goes back to; what it has written since is written again."""
+
+
+class StreamCheckpointRequest(StreamRequest):
+    """Save the checkpoints of a stopped stream under a name, or take such a one away."""
+
+    save: SavedName = ""
+    delete: SavedName = ""
 
 
 class StreamAlertsRequest(StreamRequest):
@@ -175,6 +187,20 @@ async def _alerts(reach: Reach, _: StreamRequest, planned: AlertsPlan) -> Change
     return await alerting.apply(reach.migrating.stored.alerts, planned, reach.account)
 
 
+async def _checkpoint_plan(reach: Reach, request: StreamCheckpointRequest) -> CheckpointPlan:
+    if bool(request.save) == bool(request.delete):
+        raise InvalidFieldError("stream checkpoint", "save", "give one of save and delete", "name what is saved")
+    verb = CheckpointVerb.SAVE if request.save else CheckpointVerb.DELETE
+    asked = request.stream, verb, request.save or request.delete
+    return await checkpointing.plan(_stored(reach), await reach.streaming.place_of(request.stream), *asked)
+
+
+async def _checkpoint(reach: Reach, request: StreamCheckpointRequest, planned: CheckpointPlan) -> ChangedCheckpoint:
+    return await checkpointing.apply(
+        _stored(reach), await reach.streaming.place_of(request.stream), planned, reach.account
+    )
+
+
 async def _delete_plan(reach: Reach, request: StreamRequest) -> DeleteStreamPlan:
     return await changing.plan_delete(_stored(reach), request.stream)
 
@@ -186,7 +212,9 @@ async def _delete(reach: Reach, _: StreamRequest, planned: DeleteStreamPlan) -> 
 def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
     async def plan(reach: Reach, request: StreamRequest) -> RunStreamPlan:
         if isinstance(request, StartStreamRequest):
-            return await changing.plan_run(_stored(reach), request.stream, verb, request.state, request.start)
+            place = await reach.streaming.place_of(request.stream) if request.checkpoint else ""
+            asked = request.state, request.start, request.checkpoint, place
+            return await changing.plan_run(_stored(reach), request.stream, verb, *asked)
         return await changing.plan_run(_stored(reach), request.stream, verb)
 
     return Verb(
@@ -208,7 +236,11 @@ def _begin_options(request: StreamRequest) -> list[tuple[str, object]]:
     if not isinstance(request, StartStreamRequest):
         return []
     chosen = {StateChoice.NEW: "--new-state", StateChoice.KEEP: "--keep-state"}.get(request.state)
-    return [*([(chosen, True)] if chosen else []), ("--from", request.start or None)]
+    return [
+        *([(chosen, True)] if chosen else []),
+        ("--from", request.start or None),
+        ("--from-checkpoint", request.checkpoint or None),
+    ]
 
 
 def _settings(request: CreateStreamRequest | EditStreamRequest) -> list[tuple[str, object]]:
@@ -313,6 +345,22 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         ),
         _alerts_plan,
         _alerts,
+        execute="",
+    ),
+    Verb(
+        "streams.checkpoint",
+        "Save the checkpoints of a stopped stream under a name, or take such a one away",
+        Role.OPERATOR,
+        StreamCheckpointRequest,
+        CheckpointPlan,
+        ChangedCheckpoint,
+        _subject,
+        lambda request: command(
+            *("stream", "checkpoint", request.stream),
+            options=[("--save", request.save or None), ("--delete", request.delete or None)],
+        ),
+        _checkpoint_plan,
+        _checkpoint,
         execute="",
     ),
     Verb(

@@ -51,7 +51,6 @@ from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.bringing import Bringing
-from anabranch.spark.streams.checkpoints import Beginning, NotedScript, note_script, noted
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.fence import StreamFence
@@ -70,6 +69,7 @@ from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.stream_checkpoints import Beginning, NotedScript, note_script, noted
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
 from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind

@@ -8,13 +8,15 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.model.start import StartPosition
 from anabranch.spark.streams.analysis import AnalysedScript
-from anabranch.spark.streams.checkpoints import Beginning, batches, begin, beginning_of, directory_of, own, reached
 from anabranch.spark.streams.running import RunningQuery, checkpoint_at
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.saved_checkpoints import first_batch_of, stage, take
+from anabranch.storage.stream_checkpoints import Beginning, batches, begin, beginning_of, directory_of, own, reached
 from anabranch.streams.state.results import QueryTrial, StateChangedError, StateChoice, TrialResult
 
 AnalyseAt = Callable[[Beginning], AnalysedScript]
@@ -23,7 +25,7 @@ AnalyseAt = Callable[[Beginning], AnalysedScript]
 def check(spec: StreamRunSpec, trials: Sequence[QueryTrial]) -> None:
     """Raise StateChangedError for queries that do not go on and of which nobody has said what to do (N1)."""
     asked = spec.begin
-    if asked.start or asked.state is StateChoice.NEW:
+    if asked.start or asked.checkpoint or asked.state is StateChoice.NEW:
         return
     left = [one for one in trials if not one.keeps]
     if asked.state is StateChoice.KEEP:
@@ -43,19 +45,27 @@ def prepare(
     """Give each query its checkpoint, and the rows that begin where that says (N2).
 
     ``check_sink`` looks at a query with the checkpoint that it is to have, before any is made.  Raises OpenBatchError,
-    NoPositionError, StorageError, and what ``analyse_at`` and ``check_sink`` raise.
+    NoPositionError, NoSavedError, NoQuerySavedError, StorageError, and what ``analyse_at`` and ``check_sink`` raise.
     """
     results = {one.query: one for one in trials}
     made: dict[str, Beginning] = {}
+    staged: dict[str, str] = {}
     for one in running:
         query = one.plan.query
         directory, number = own(files, query)
-        beginning = _anew(spec, files, results[query], number)
+        if spec.begin.checkpoint and spec.begin.number > number:
+            directory = directory_of(query, spec.begin.number)
+            staged[directory] = stage(files, spec.stream, spec.begin.checkpoint, query, directory)
+        beginning = None if spec.begin.checkpoint else _anew(spec, files, results[query], number)
         if beginning is not None:
             directory = directory_of(query, spec.begin.number)
             made[directory] = beginning
         one.checkpoint = checkpoint_at(spec, directory)
-        check_sink(one)
+        check_sink(replace(one, checkpoint=checkpoint_at(spec, staged.get(directory, directory))))
+    for directory in staged:
+        take(files, directory)
+    for one in running:
+        one.first_batch = first_batch_of(files, one.directory)
     for directory, beginning in made.items():
         begin(files, directory, beginning)
     for one in running:

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.errors import RefusedError
-from anabranch.spark.streams.checkpoints import NOTED
 from anabranch.spark.streams.fence import DIRECTORY, NewerStartError, StreamFence
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.stream_checkpoints import NOTED
 
 ARRIVING, MOVED = "arriving.json", "moved.json"
 _KEPT = frozenset({ARRIVING, MOVED, DIRECTORY})

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from anabranch.errors import RefusedError
-from anabranch.spark.streams.checkpoints import batches
 from anabranch.spark.streams.native_tables import FILES
 from anabranch.spark.streams.running import RunningQuery
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.stream_checkpoints import batches
 from anabranch.streams.connectors import option
 
 _LOG = "_spark_metadata"

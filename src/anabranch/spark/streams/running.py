@@ -21,11 +21,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.spark.streams.analysis import InsertPlan
-from anabranch.spark.streams.checkpoints import directory_of
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
 from anabranch.spark.streams.progress import QueryTotals, progress_fields, sink_fields
 from anabranch.spark.streams.sinks.port import BatchSink, CountedSink, QueryIdentity, Sink, SinkCounts, SinkKind
+from anabranch.storage.stream_checkpoints import directory_of
 from anabranch.streams.events import StreamEventKind
 
 LOOK_S = 0.2
@@ -61,7 +61,7 @@ def progress_since(query: StreamingQuery, told: str) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class RunningQuery:
-    """An INSERT as it runs."""
+    """An INSERT as it runs; ``first_batch`` is the first of a checkpoint that began from a saved one."""
 
     plan: InsertPlan
     sink: Sink
@@ -69,6 +69,7 @@ class RunningQuery:
     query: StreamingQuery | None = None
     error: AnabranchError | None = None
     totals: QueryTotals = field(default_factory=QueryTotals)
+    first_batch: int | None = None
     _told: str = ""
     _sunk: Mapping[str, int | None] = field(default_factory=dict)
     _sunk_at: float = 0.0
@@ -155,6 +156,8 @@ def start(running: Iterable[RunningQuery], trigger: str) -> None:
     for one in running:
         try:
             writer = _writer(one)
+            if one.first_batch is not None and one.plan.target.provider == "kafka":
+                writer = writer.option("first.batch", str(one.first_batch))  # nobody has written it by this id
             writer = writer.outputMode(one.plan.mode).queryName(one.plan.query)
             writer = writer.option("checkpointLocation", one.checkpoint).trigger(**trigger_of(trigger))
             with active(one.plan.rows.sparkSession):

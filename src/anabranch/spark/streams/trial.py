@@ -22,10 +22,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from anabranch.errors import AnabranchError
 from anabranch.spark.scratch import ScratchDirectory
 from anabranch.spark.streams.analysis import AnalysedScript, InsertPlan
-from anabranch.spark.streams.checkpoints import NotedScript, batches, own
 from anabranch.spark.streams.failing import innermost
 from anabranch.spark.streams.refusals import sentence
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.stream_checkpoints import NotedScript, batches, own
 from anabranch.streams.catalog.objects import topic_of
 from anabranch.streams.lineage.plans import PlanFormatError
 from anabranch.streams.state.changes import changes, sources_changed

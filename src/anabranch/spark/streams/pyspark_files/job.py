@@ -23,16 +23,17 @@ from anabranch.config.offsets_file import start_of
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.model.routing import ClientRole
 from anabranch.spark.streams import file_logs
-from anabranch.spark.streams.checkpoints import Beginning, begin, directory_of, own
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.clusters import ClusterCodes
-from anabranch.spark.streams.kafka_sink import register
+from anabranch.spark.streams.kafka_sink import FORMAT, register
 from anabranch.spark.streams.kafka_tables import check_topics, starting_options
 from anabranch.spark.streams.native_tables import FILES
 from anabranch.spark.streams.pyspark_files.errors import JobUseError
 from anabranch.spark.streams.pyspark_files.queries import FileQuery, WriterSays
 from anabranch.spark.streams.running import checkpoint_at, is_resumed, trigger_of
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.saved_checkpoints import first_batch_of, stage, take
+from anabranch.storage.stream_checkpoints import Beginning, begin, directory_of, own
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -110,9 +111,13 @@ class FileJob:
             self._check_name(name)
             says = WriterSays.of(writer)
             directory = self._directory(name)
+            looked_at = self._staged(directory, name)
             if says.connector.lower() in FILES and says.path:
-                file_logs.check_path(self.spark, f"query {name}", says.path, directory, self._files)
+                file_logs.check_path(self.spark, f"query {name}", says.path, looked_at, self._files)
             self._begin(directory, name)
+            first = first_batch_of(self._files, directory)
+            if first is not None and says.connector == FORMAT:
+                writer = writer.option("first.batch", str(first))
             at = checkpoint_at(self._spec, directory)
             place, resumed = says.path or says.topic, is_resumed(self.spark, at)
             made = FileQuery(name, line, says.connector, place, says.mode, at, resumed)
@@ -160,12 +165,25 @@ class FileJob:
         """Of the query's own checkpoint; another one where a person begins every query anew."""
         directory, number = own(self._files, name)
         asked = self._spec.begin
-        return directory_of(name, asked.number) if asked.start and number < asked.number else directory
+        is_anew = (asked.start or asked.checkpoint) and number < asked.number
+        return directory_of(name, asked.number) if is_anew else directory
+
+    def _staged(self, directory: str, name: str) -> str:
+        """A copy of a saved checkpoint where the query is to begin from one, else its own."""
+        asked = self._spec.begin
+        if not asked.checkpoint or directory == own(self._files, name)[0]:
+            return directory
+        return stage(self._files, self._spec.stream, asked.checkpoint, name, directory)
 
     def _begin(self, directory: str, name: str) -> None:
-        """Note what another checkpoint begins with, before Spark writes there."""
-        if self._spec.begin.start and directory != own(self._files, name)[0]:
-            begin(self._files, directory, Beginning(start=self._spec.begin.start))
+        """Make what another checkpoint begins with, before Spark writes there."""
+        asked = self._spec.begin
+        if directory == own(self._files, name)[0]:
+            return
+        if asked.checkpoint:
+            take(self._files, directory)
+        elif asked.start:
+            begin(self._files, directory, Beginning(start=asked.start))
 
     def _caller_line(self) -> int:
         frame: FrameType | None = sys._getframe(1)

@@ -36,6 +36,11 @@ def directory_of(query: str, number: int = 0) -> str:
     return f"{name}@{number}" if number else name
 
 
+def noted_as(directory: str) -> str:
+    """The query whose first checkpoint has a directory of that name."""
+    return urllib.parse.unquote(directory)
+
+
 def own(files: StoredFiles, query: str) -> tuple[str, int]:
     """(directory, number) of the checkpoint that a query has, or would have."""
     first = directory_of(query)
@@ -125,6 +130,14 @@ def note_script(files: StoredFiles, version: int, script: str, artifacts: Sequen
     """Keep which script runs with these checkpoints, and what its functions come from."""
     told = {"version": version, "script": script, "artifacts": [asdict(one) for one in artifacts]}
     files.put(NOTED, json.dumps(told).encode(), via=f".{NOTED}")
+
+
+def noted_version(files: StoredFiles) -> tuple[int, str]:
+    """(version, script) that ran with these checkpoints last; (0, "") where nobody noted one."""
+    if files.stat(NOTED) is None:
+        return 0, ""
+    told = json.loads(files.read(NOTED, _MOST))
+    return int(told["version"]), str(told["script"])
 
 
 @dataclass(frozen=True, slots=True)
