@@ -16,7 +16,7 @@ COMPILE  = $(BIN)/uv pip compile --quiet $(UPGRADE) --generate-hashes --no-emit-
 unexport PYTHONDONTWRITEBYTECODE
 TIERS    = $(BIN)/python -m pytest --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo test unit full simulate mutants lint web bench soak jars lock clean
+.PHONY: help demo test unit full simulate mutants lint lint-code lint-pages web bench soak jars lock clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -40,7 +40,9 @@ simulate: $(READY) ## the real worker on simulated clusters under faults, SEEDS=
 mutants: $(READY) ## break the code in some hundreds of ways, one at a time, and see which breaks unit and simulation find
 	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
-lint: $(READY) $(MODULES) ## style, types, import contracts, published schemas, the pages' types
+lint: lint-code lint-pages ## style, types, import contracts, published schemas, the pages' types
+
+lint-code: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p benchmarks
@@ -49,6 +51,8 @@ lint: $(READY) $(MODULES) ## style, types, import contracts, published schemas, 
 	@mkdir -p build/schemas
 	$(BIN)/python -m anabranch.config.schemas build/schemas
 	diff -r schemas build/schemas
+
+lint-pages: $(READY) $(MODULES)
 	cd web && npm run --silent api:check && npm run --silent check
 
 web: $(PAGES) ## build the pages that `anabranch serve` shows

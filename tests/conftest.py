@@ -23,7 +23,7 @@ from tests.groups import group
 TIERS = ("unit", "test", "full")
 _LONGEST = (
     "tests/integration/sdk/test_callbacks.py",
-    "tests/integration/verify/test_verbs.py",
+    "tests/integration/verify/test_planted.py",
     "tests/integration/web/test_web.py",
     "tests/fault/test_faults.py",
     "tests/integration/checkpoints/test_spark_moves.py",

@@ -7,6 +7,7 @@ import { applied, close, fits, steps, wave } from "./support/migrations.mjs";
 import { startMigrations } from "./support/stand.mjs";
 import { together } from "./support/together.mjs";
 
+const FULL = (process.env.ANABRANCH_TIER ?? "full") === "full";
 const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
 
 let stand;
@@ -20,7 +21,7 @@ after(async () => {
   await stand?.end();
 });
 
-/** What axe finds, and whether it fits: narrow and wide, light and dark. */
+/** What axe finds, and whether it fits: narrow and wide, light and dark; in CI axe looks once, where it is dark. */
 async function looks(what) {
   for (const [colorScheme, width] of [
     ["light", 360],
@@ -30,7 +31,8 @@ async function looks(what) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
     await fits(page);
-    const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).analyze();
+    if (!FULL && colorScheme !== "dark") continue;
+    const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode().analyze();
     assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`), [], `${what}, ${colorScheme}, ${width}`);
   }
   await page.emulateMedia({ colorScheme: "light" });

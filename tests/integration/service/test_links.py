@@ -1,4 +1,7 @@
-"""A link's whole life by the service: created, run on a real Spark, found again after a restart, compared, stopped."""
+"""A link's whole life by the service: created, run on a real Spark, found again after a restart, compared, stopped.
+
+Rebuilt maps that another link of its name goes on by are tried where all is run: they are two starts of Spark more.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +82,24 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         did(served, "links/delete", on_link)
         until(lambda: served.ask("GET", where).status == 404)
+
+
+@pytest.mark.full
+def test_a_link_goes_on_by_maps_that_were_rebuilt(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path) -> None:
+    """Its records were copied by another that is gone; positions of then and of since are translated exactly."""
+    old, new = pair
+    name = f"rebuilt-{uuid.uuid4().hex[:6]}"
+    topic = create(old, f"{name}-a", 2)
+    create(new, topic, 2)
+    for side in (old, new):
+        produce(side, topic, numbered(100) + numbered(60, partition=1), batch=9)
+    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
+    on_link, where = {"target": "new", "link": name}, f"/api/v1/clusters/new/links/{name}"
+    asked = {"id": name, "source": "old", "target": "new", "filter": {"include": [f"{name}-.*"]}}
+    with serving(store, contexts, tmp_path) as served:
+        until(lambda: served.instance.acting.acts)
         rebuilt = did(
-            served, "offsets/rebuild", {"source": "old", "target": "new", "link": link, "topics": {topic: topic}}
+            served, "offsets/rebuild", {"source": "old", "target": "new", "link": name, "topics": {topic: topic}}
         )
         assert [(one["source"], one["records"], one["unclear"]) for one in rebuilt["lanes"]] == [
             (f"{topic}-0", 100, 0),

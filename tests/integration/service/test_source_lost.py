@@ -28,7 +28,7 @@ from tests.integration.links.topics import create, newest_offset, numbered, prod
 from tests.integration.service.test_migrations import typed, typed_refused, wave_of
 from tests.integration.web.migration_stand import ThreadDesk, Threads
 
-pytestmark = [pytest.mark.test, pytest.mark.real]
+pytestmark = [pytest.mark.full, pytest.mark.real]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from qa.verify_lab import connector_settings
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce, transaction
 
-pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "schemas" / "verify-report.schema.json").read_text())
 
@@ -97,7 +97,6 @@ def test_a_stranger_in_a_copy_is_named(old: SandboxCluster, new: SandboxCluster,
         assert json.loads(verbs("show", "-o", "json", expected=1))["report"] == told
 
 
-@pytest.mark.full
 def test_a_link_is_compared_then_what_is_new_then_what_differs(
     old: SandboxCluster, new: SandboxCluster, tmp_path: Path
 ) -> None:
@@ -141,7 +140,6 @@ def test_a_link_is_compared_then_what_is_new_then_what_differs(
         verbs("resume", expected=3)
 
 
-@pytest.mark.full
 def test_a_lane_without_a_map_is_no_equality(old: SandboxCluster, new: SandboxCluster, tmp_path: Path) -> None:
     """A partition of which nothing was copied yet is named, and nobody is told that both sides hold the same."""
     topic = create(old, fresh("unmapped"), partitions=3)
@@ -161,7 +159,6 @@ def test_a_lane_without_a_map_is_no_equality(old: SandboxCluster, new: SandboxCl
         assert {lane["source"]["partition"]: lane["verdict"] for lane in told["lanes"]} == {0: "equal", 2: "equal"}
 
 
-@pytest.mark.full
 def test_a_stopped_comparison_goes_on_to_the_same_report(
     old: SandboxCluster, new: SandboxCluster, tmp_path: Path
 ) -> None:

@@ -54,11 +54,13 @@ def out() -> str:
     return told.getvalue()
 
 
+@pytest.mark.test
 def test_nothing_is_imported_in_a_circle(out: str) -> None:
     """A late import would hide one from whoever runs the program."""
     assert "no circle of packages\nno circle of modules\n" in out and "\ncircle of " not in out
 
 
+@pytest.mark.test
 def test_a_class_name_stands_for_one_class(out: str) -> None:
     """Also in the published schemas, whose titles are class names."""
     assert out.endswith("class names of more than one class: 0\n")

@@ -260,6 +260,7 @@ def test_of_two_changes_that_rest_on_the_same_state_one_is_stored(name: str) -> 
     assert 0 < overtaken < count
 
 
+@pytest.mark.test
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dies", [0, 1])
 def test_a_writer_that_dies_anywhere_leaves_what_the_next_one_finishes(name: str, dies: int) -> None:
