@@ -18,7 +18,7 @@ from tests.chance import ARE_NEW
 
 pytestmark = pytest.mark.test
 
-RUNS = int((1500 if ARE_NEW else 600) * float(os.environ.get("ANABRANCH_MODEL_SCALE", "1")))
+RUNS = int((1500 if ARE_NEW else 300) * float(os.environ.get("ANABRANCH_MODEL_SCALE", "1")))
 TRIES = 12_000
 QUICK = 40
 HEAD = 6

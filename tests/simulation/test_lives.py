@@ -111,7 +111,7 @@ def test_what_an_unclean_election_took_and_a_late_owner_persists_stops_no_lane()
 
 
 @pytest.mark.test
-@pytest.mark.parametrize("plan", ["history", "leaders"])
+@pytest.mark.parametrize("plan", ["history", pytest.param("leaders", marks=pytest.mark.full)])
 def test_a_seed_replays_itself(plan: str) -> None:
     """V3: in other processes, whose sets are ordered otherwise, the same happens in the same order."""
     script = f"from qa.simulation.seed import simulate; print(simulate({plan!r}, 7))"

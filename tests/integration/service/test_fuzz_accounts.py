@@ -197,7 +197,7 @@ class Model:
         return 401 if who is None else 403 if self.roles[who] < role else 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.full) for one in (1, 2))])
 def test_who_may_do_what_is_as_the_model_says(tmp_path: Path, seed: int) -> None:
     """Whatever is done before: each answer, and in the end accounts, tokens and the audit."""
     with serving(str(tmp_path / "store.db"), {}, tmp_path) as served:
@@ -233,7 +233,7 @@ def both() -> Iterator[Lab]:
         yield made
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_approvals_that_are_nearly_right_apply_nothing(both: Lab, tmp_path: Path, seed: int) -> None:
     """Of all that is sent what is applied are plans by their hashes, once each, by who may; and each is audited."""
     contexts = {"old": both.here.context(), "new": both.there.context()}
