@@ -1,6 +1,6 @@
 """A link's whole life by the service: created, run on a real Spark, found again after a restart, compared, stopped.
 
-Rebuilt maps that another link of its name goes on by are tried where all is run: they are two starts of Spark more.
+Where all is run it goes on by maps that are rebuilt: those are two starts of Spark more.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.service import Served, serving, until
+from tests.chance import is_full
 from tests.integration.links.topics import create, numbered, produce
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
@@ -40,7 +41,7 @@ def did(served: Served, verb: str, body: object) -> Any:
     return ended["report"]
 
 
-def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path) -> None:
+def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """The process goes on when the service ends, and is found by the next one; each answer is of the real clusters."""
     old, new = pair
     link = f"served-{uuid.uuid4().hex[:6]}"
@@ -82,24 +83,10 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         did(served, "links/delete", on_link)
         until(lambda: served.ask("GET", where).status == 404)
-
-
-@pytest.mark.full
-def test_a_link_goes_on_by_maps_that_were_rebuilt(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path) -> None:
-    """Its records were copied by another that is gone; positions of then and of since are translated exactly."""
-    old, new = pair
-    name = f"rebuilt-{uuid.uuid4().hex[:6]}"
-    topic = create(old, f"{name}-a", 2)
-    create(new, topic, 2)
-    for side in (old, new):
-        produce(side, topic, numbered(100) + numbered(60, partition=1), batch=9)
-    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
-    on_link, where = {"target": "new", "link": name}, f"/api/v1/clusters/new/links/{name}"
-    asked = {"id": name, "source": "old", "target": "new", "filter": {"include": [f"{name}-.*"]}}
-    with serving(store, contexts, tmp_path) as served:
-        until(lambda: served.instance.acting.acts)
+        if not is_full(pytestconfig):
+            return
         rebuilt = did(
-            served, "offsets/rebuild", {"source": "old", "target": "new", "link": name, "topics": {topic: topic}}
+            served, "offsets/rebuild", {"source": "old", "target": "new", "link": link, "topics": {topic: topic}}
         )
         assert [(one["source"], one["records"], one["unclear"]) for one in rebuilt["lanes"]] == [
             (f"{topic}-0", 100, 0),
