@@ -1,10 +1,15 @@
-"""A migration as it is typed: the service starts, switches and reverses a wave on real clusters, with Spark's jobs."""
+"""A migration as it is typed: the service starts, switches and reverses a wave on real clusters.
+
+Jobs of Spark copy and compare it once; the whole way, in CI, is gone with links in threads of this process: each leg
+starts more of them.
+"""
 
 from __future__ import annotations
 
 import json
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +24,7 @@ from tests.integration.console import Run, console
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import offsets, values
 from tests.integration.links.topics import create, newest_offset, numbered, produce, transaction
+from tests.integration.web.migration_stand import ThreadDesk, Threads
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
 
@@ -29,6 +35,16 @@ def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     old, new = start_clusters([ClusterSpec(name="old"), ClusterSpec(name="new")])
     with old, new:
         yield old, new
+
+
+@pytest.fixture
+def threads(pair: tuple[SandboxCluster, SandboxCluster]) -> Iterator[Threads]:
+    """Links that go on while the service is away, as jobs do."""
+    old, new = pair
+    with ExitStack() as stack:
+        made = Threads({"old": old, "new": new}, stack)
+        stack.callback(made.end)
+        yield made
 
 
 def typed(run: Run, *words: str, code: int = 0) -> Any:
@@ -44,8 +60,50 @@ def wave_of(served: Served, name: str) -> Any:
     return wave
 
 
-def test_a_wave_goes_there_and_back_and_there_again(
+def in_threads(served: Served, threads: Threads) -> None:
+    """Have links run in threads of this process, and comparisons not at all."""
+    migrating = served.instance.migrating
+    migrating.desk = ThreadDesk(migrating.desk.launching, migrating.desk.route_desk, threads=threads)
+
+
+def test_a_wave_is_copied_and_compared_by_jobs_of_spark(
     pair: tuple[SandboxCluster, SandboxCluster],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are started by the service, compare all that is copied, and are ended as the wave is cancelled."""
+    old, new = pair
+    name = f"mv{uuid.uuid4().hex[:5]}"
+    topic = create(old, f"{name}-orders", 2)
+    produce(old, topic, numbered(60) + numbered(60, partition=1), batch=9)
+    file = tmp_path / "move.yaml"
+    group = f"{name}-shop"
+    commit(old, group, {(topic, 0): (25, "noted")})
+    wave = {"name": "orders", "topics": [topic], "groups": [group]}
+    file.write_text(yaml.safe_dump({"name": name, "source": "old", "target": "new", "waves": [wave]}))
+    contexts = {"old": old.context(), "new": new.context()}
+    run = console(contexts, tmp_path, monkeypatch, capsys)
+    with serving(str(tmp_path / "store.db"), contexts, tmp_path) as served:
+        until(lambda: served.instance.acting.acts)
+        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
+        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
+        assert typed(run, "verify", name)["state"] == "done"
+        assert values(old, topic) == values(new, topic)
+        where = f"/api/v1/clusters/new/links/{name}-orders"
+        assert served.get(f"{where}/verification")["report"]["verdict"] == "equal"
+        kinds = {one["kind"] for one in served.get(f"{where}/processes")}
+        assert kinds == {"link", "verify"}
+        assert typed(run, "cancel", name, "--execute")["state"] == "done"
+        until(lambda: served.get("/api/v1/links")["links"] == [])
+
+
+@pytest.mark.parametrize("jobs", ["threads", pytest.param("spark", marks=pytest.mark.full)])
+def test_a_wave_goes_there_and_back_and_there_again(
+    jobs: str,
+    pair: tuple[SandboxCluster, SandboxCluster],
+    threads: Threads,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -71,6 +129,8 @@ def test_a_wave_goes_there_and_back_and_there_again(
     run = console(contexts, tmp_path, monkeypatch, capsys)
     with serving(store, contexts, tmp_path, name="first") as served:
         until(lambda: served.instance.acting.acts)
+        if jobs == "threads":
+            in_threads(served, threads)
         monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
         monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
         assert typed(run, "status") == []
@@ -102,6 +162,8 @@ def test_a_wave_goes_there_and_back_and_there_again(
     commit(new, group, {(topic, 0): (newest_offset(new, topic) - 5, "read on")})
     with serving(store, contexts, tmp_path, name="second") as served:
         until(lambda: served.instance.acting.acts)
+        if jobs == "threads":
+            in_threads(served, threads)
         monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
         monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
         typed(run, "hold", name, "--reason", "not before Monday")

@@ -19,7 +19,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
+from anabranch.operations.migrations import lost
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.service.logs import log_plainly
 from anabranch.service.migration_desk import ServiceMigrationDesk
@@ -129,6 +131,7 @@ def main() -> None:
     old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)])  # the old one is restarted
     with tempfile.TemporaryDirectory() as name, old, new, ExitStack() as stack:
         directory, sides = Path(name), {"old": old, "new": new}
+        stack.enter_context(patch.object(lost, "LOOK_LOST_S", 0.5))  # killed here, it does not answer later either
         create(old, TOPIC)
         produce(old, TOPIC, numbered(RECORDS), batch=50)
         commit(old, GROUP, {(TOPIC, 0): (READ, "noted")})
