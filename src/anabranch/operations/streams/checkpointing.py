@@ -30,7 +30,7 @@ class FarCheckpointsError(RefusedError):
     place: str
 
     _message = (
-        "the checkpoints of stream {stream} are at {place}: only those in a directory here are saved under a name"
+        "the checkpoints of stream {stream} are at {place}; only those in a directory here are saved by name"
     )
     _hint = "copy them by the storage's own tools; or have the stream run by a launcher without `checkpoints`"
 
