@@ -144,7 +144,7 @@ def store(tmp_path: object) -> str:
     return f"{tmp_path}/store.sqlite"
 
 
-@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, pytest.param(ModePolicy.MAPPED, marks=pytest.mark.full)])
 def test_nothing_was_lost_and_the_way_back_is_exact(clusters: Clusters, store: str, mode: ModePolicy) -> None:
     """What is written on the target while the source is away is there when it is back, and a reverse is exact."""
     with stand(clusters, store, mode) as made:
@@ -207,7 +207,7 @@ def lost_with_tail(made: LostStand, carry_out: Callable[[str], WaveRun] | None =
     return tail
 
 
-@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+@pytest.mark.parametrize("mode", [pytest.param(ModePolicy.AUTO, marks=pytest.mark.full), ModePolicy.MAPPED])
 def test_a_tail_is_named_kept_and_appended_behind_what_was_written_since(
     clusters: Clusters, store: str, mode: ModePolicy
 ) -> None:

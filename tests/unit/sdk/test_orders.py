@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from anabranch.model.cluster import Security
 from anabranch.model.routing import Route
 from anabranch.sdk.orders import Orders, Phase, goes_on_as
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 
@@ -227,5 +227,5 @@ class OrdersMachine(RuleBasedStateMachine):
             assert self.orders.target is not None
 
 
-OrdersMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30)
+OrdersMachine.TestCase.settings = examples(400, stateful_step_count=30)
 TestOrders = OrdersMachine.TestCase

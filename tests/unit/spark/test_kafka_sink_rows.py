@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructType
 
@@ -22,6 +22,7 @@ from anabranch.spark.streams.kafka_sink.errors import SinkRowError
 from anabranch.spark.streams.kafka_sink.murmur2 import murmur2, partition_of
 from anabranch.spark.streams.kafka_sink.rows import RecordEncoder, check_columns
 from anabranch.spark.streams.kafka_sink.spool import Spool
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 PRODUCER = TransactionalProducer("id", 4711, 3)
@@ -77,7 +78,7 @@ def encoded(spool: Spool, batches: list[pa.RecordBatch], topic: str | None = Non
     return RecordEncoder(spool, codec, topic, lambda names: {name: LAYOUT[name] for name in names}, 0).add_all(batches)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(160)
 @given(
     rows=st.lists(ROWS, max_size=30),
     size=st.integers(1, 12),

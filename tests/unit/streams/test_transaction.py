@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -19,6 +18,7 @@ from anabranch.streams.transaction import (
     TurnError,
     WriteClaim,
 )
+from tests.chance import examples
 
 pytestmark = pytest.mark.unit
 TASKS = range(3)
@@ -123,7 +123,7 @@ class SharedTransaction(RuleBasedStateMachine):
 
 
 TestSharedTransaction = SharedTransaction.TestCase
-TestSharedTransaction.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestSharedTransaction.settings = examples(160, stateful_step_count=25)
 
 
 def written(tasks: int = 2) -> tuple[BatchTransaction, list[TaskReport]]:

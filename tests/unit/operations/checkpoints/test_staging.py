@@ -118,6 +118,7 @@ def test_staging_that_dies_at_any_write_is_put_back_or_done_again(place: Path) -
     publish(open_files(str(place)), OWNER, ROUTE, [])
 
 
+@pytest.mark.test
 def test_publishing_that_dies_at_any_write_is_finished_by_whoever_comes_next(place: Path, tmp_path: Path) -> None:
     """Whatever was written by then: the end is the same, and undo gives the old bytes back."""
     wanted, before, deaths = expected(place), tree(place), 0

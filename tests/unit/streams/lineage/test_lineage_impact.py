@@ -18,20 +18,22 @@ COLUMNS = ("a", "b", "c")
 TABLES = ("t1", "t2", "t3", "t4")
 
 
+# Made once: strategies that are made anew for each draw take most of the time of a law.
+_TABLE, _COLUMN = st.sampled_from(TABLES), st.sampled_from(COLUMNS)
+_WAYS = st.frozensets(st.tuples(_COLUMN, _COLUMN, st.sampled_from(LineageKind)), max_size=4)
+_ONLY = st.frozensets(_COLUMN, max_size=1)
+_NOTED = st.sampled_from(((), (NotUnderstood("plan", "Strange"),)))
+
+
 @st.composite
 def inserts(draw: st.DrawFn) -> InsertLineage:
     """An INSERT between two of few tables, with any edges."""
-    source, target = draw(st.sampled_from(TABLES)), draw(st.sampled_from(TABLES))
-    kinds = st.sampled_from(LineageKind)
-    one = st.builds(
-        lambda column, to, kind: Edge(source, column, target, to if kind.is_direct else None, kind),
-        *(st.sampled_from(COLUMNS), st.sampled_from(COLUMNS), kinds),
+    source, target = draw(_TABLE), draw(_TABLE)
+    edges = frozenset(
+        Edge(source, column, target, to if kind.is_direct else None, kind) for column, to, kind in draw(_WAYS)
     )
-    edges = draw(st.frozensets(one, max_size=4))
-    only = draw(st.frozensets(st.sampled_from(COLUMNS), max_size=1))
-    reads = frozenset(TableColumn(source, name) for name in {*only, *(edge.source_column for edge in edges)})
-    noted = draw(st.sampled_from(((), (NotUnderstood("plan", "Strange"),))))
-    return InsertLineage(target, COLUMNS, {source: COLUMNS}, tuple(edges), reads, noted)
+    reads = frozenset(TableColumn(source, name) for name in {*draw(_ONLY), *(edge.source_column for edge in edges)})
+    return InsertLineage(target, COLUMNS, {source: COLUMNS}, tuple(edges), reads, draw(_NOTED))
 
 
 LINEAGES = st.dictionaries(st.sampled_from("pqrs"), st.lists(inserts(), max_size=3), max_size=4).map(StreamsLineage)
