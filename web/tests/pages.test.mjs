@@ -1,5 +1,6 @@
 // Every page: its content, what axe finds, in both themes, and at 360 pixels.  CI opens each once, narrow and light, and
 // then makes it wide and dark; the tier `full` opens it anew for every theme and width.
+// Last, what a filter that finds nothing and a link that never ran lead to.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -322,4 +323,47 @@ test("a service that does not answer is said so, with what to do, and what was k
   await page.getByText("orders-eu").first().waitFor();
   await page.unroute("**/api/v1/**");
   await page.getByText("What is shown of the links is old").waitFor({ state: "detached" });
+});
+
+test("a filter that finds nothing says so, and is taken away by a button", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "viewer");
+  await page.getByLabel("Filter links by name or cluster").fill("nowhere");
+  await page.getByText('No link has "nowhere" in its name or clusters').waitFor();
+  await page.getByRole("button", { name: "Show all links" }).click();
+  await page.getByRole("link", { name: "orders-eu" }).waitFor();
+
+  await page.goto(`${stand.url}/audit?account=nobody&verb=links.pause`);
+  await page.getByText("No entry is as the filter wants it").waitFor();
+  await page.getByRole("button", { name: "Show every entry" }).click();
+  await page.getByRole("row", { name: /session.begin/ }).first().waitFor();
+  assert.equal(await page.getByLabel("Account").inputValue(), "");
+  assert.equal(new URL(page.url()).search, "");
+
+  await page.goto(`${stand.url}/links/new/orders-eu?text=nothing`);
+  await page.getByText("No lane is as the filter wants it").waitFor();
+  await page.getByRole("button", { name: "Show every lane" }).click();
+  await page.getByRole("link", { name: "orders.000-0", exact: true }).waitFor();
+
+  await page.goto(`${stand.url}/links/new/old-new/groups`);
+  await page.getByLabel("Filter groups by name").fill("nobody");
+  await page.getByText('No group has "nobody" in its name').waitFor();
+  await page.getByRole("button", { name: "Show all groups" }).click();
+  await page.getByRole("link", { name: "shop" }).waitFor();
+  sound(page);
+});
+
+test("a link that never ran and was never compared offers both", async () => {
+  await stand.apply("links/create", { link: { source: "old", target: "new", id: "fresh", filter: { include: ["private"] } } });
+  const page = await person(browser);
+  await signIn(page, stand, "operator", "/links/new/fresh");
+  await page.getByText("This link has no lanes yet").waitFor();
+  await page.getByRole("button", { name: "Run the link" }).click();
+  await dialog(page).getByText("anabranch link run fresh --detach --target new").waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("link", { name: "Verification" }).click();
+  await page.getByText("This link was never compared").waitFor();
+  await page.getByRole("button", { name: "Compare now" }).click();
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).waitFor();
+  sound(page);
 });
