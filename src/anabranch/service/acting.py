@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from anabranch.errors import AnabranchError, RefusedError
+from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.documents import plain
@@ -120,7 +121,7 @@ class Acting:
 
     async def plan(self, verb: Verb[Any, Any], request: Any, caller: Caller) -> ShownPlan:
         """Plan and keep what is shown; raises NotPermittedError, and what planning raises."""
-        need(caller, verb.planner)
+        need(caller, Role.OPERATOR)
         planned = await verb.plan(replace(self._reach, account=caller.account.name), request)
         fields = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document = await asyncio.to_thread(plain, planned)  # it may name ten thousand clients

@@ -45,7 +45,7 @@ P = TypeVar("P", bound=Plan)
 
 @dataclass(frozen=True, slots=True)
 class Verb(Generic[R, P]):
-    """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one, or only a ``planner``.
+    """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one.
 
     ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
     what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.  Plans and
@@ -65,7 +65,6 @@ class Verb(Generic[R, P]):
     execute: str = "--execute"
     files: Callable[[R], Mapping[str, str]] = lambda _: {}
     private: bool = False
-    planner: Role = Role.OPERATOR
 
     @property
     def noun(self) -> str:

@@ -29,9 +29,7 @@ class FarCheckpointsError(RefusedError):
     stream: str
     place: str
 
-    _message = (
-        "the checkpoints of stream {stream} are at {place}; only those in a directory here are saved by name"
-    )
+    _message = "the checkpoints of stream {stream} are at {place}; only those in a directory here are saved by name"
     _hint = "copy them by the storage's own tools; or have the stream run by a launcher without `checkpoints`"
 
 
