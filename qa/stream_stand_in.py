@@ -19,6 +19,7 @@ from typing import Any
 
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.spark.streams.fence import NewerStartError, StreamFence
+from anabranch.storage import paths
 from anabranch.storage.opening import open_files
 from anabranch.streams.lineage.document import VersionLineage, document_of
 from anabranch.streams.lineage.edges import Edge, InsertLineage
@@ -69,8 +70,9 @@ def main(spec_file: str, events_file: str) -> int:
     pace = float(wanted[1]) if len(wanted) > 1 else WRITE_S
     if wanted[0] == "exit":
         return failed(f"it ends with {wanted[1]}", int(wanted[1]))
-    fence = StreamFence(open_files(spec.checkpoints), spec.fence)
-    written = Path(spec.checkpoints).parent / "written"
+    files = open_files(spec.checkpoints)
+    fence = StreamFence(files, spec.fence)
+    written = Path(paths.split(files.root)[1]).parent / "written"
     batch = 0
     try:
         fence.take()

@@ -30,6 +30,7 @@ from anabranch.spark.streams.pyspark_files.job import FileJob
 from anabranch.spark.streams.pyspark_files.running import FileRun
 from anabranch.storage.opening import open_files
 from anabranch.store.accounts import Accounts
+from anabranch.streams.events import StreamEventKind
 from anabranch.streams.kinds import StreamKind
 from qa.service import Served, serving, until
 from qa.timeouts import LONG_TIMEOUT_S
@@ -93,7 +94,7 @@ class PySparkLab:
         assert not any(thread.name == "main of the PySpark file" for thread in threading.enumerate())
         return job
 
-    def _tell(self, fields: Mapping[str, Any]) -> None:
+    def _tell(self, _kind: StreamEventKind, fields: Mapping[str, Any]) -> None:
         self.rows_in += fields["rows_in"]
 
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.kafka_sink.coordinator import SinkCoordinator
 from anabranch.spark.streams.kafka_sink.data_source import KafkaSink
 from anabranch.spark.streams.kafka_sink.messages import Address
@@ -47,7 +48,8 @@ def register(spark: SparkSession) -> None:
 
         coordinator = found
 
-    spark.dataSource.register(RegisteredKafkaSink)
+    with active(spark):  # Spark looks for another source of the name in the active session, which may have ours
+        spark.dataSource.register(RegisteredKafkaSink)
 
 
 def counts_of(spark: SparkSession, query: str) -> SinkCounts:
