@@ -130,7 +130,7 @@ def test_a_view_reads_the_catalog_whatever_the_script_calls_its_own(lab: StreamL
         ("SELECT (SELECT max(ssn) FROM shop.hidden) FROM shop.clicks", "read shop.hidden"),
         ("SELECT value FROM concealed", "read default.concealed"),
         ("SELECT value FROM default.concealed", "read default.concealed"),
-        ("SELECT value FROM IDENTIFIER('shop.hidden')", "read shop.hidden"),
+        ("SELECT value FROM IDENTIFIER('shop.hidden')", "name a table by IDENTIFIER: its name is to be in the text"),
         ("CREATE VIEW v AS SELECT * FROM shop.hidden", "read shop.hidden"),
         ("SELECT * FROM shop.peek", "read shop.secret"),
         ("SELECT * FROM shop.hidden, shop.secret", "read shop.hidden; may not read shop.secret"),

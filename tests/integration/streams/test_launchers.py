@@ -92,7 +92,7 @@ class LaunchedStream:
         events = [json.loads(line) for line in text.splitlines()]
         shown = [event["rows"] for event in events if event["event"] == "rows"]
         assert shown[-1] == [["home", self.written]], "the count goes on"
-        assert _values(self.cluster, self.loud) == [b"HOME!"] * self.written
+        assert _values(self.cluster, self.loud) == [b'{"value":"HOME!"}'] * self.written
         return events
 
 
