@@ -9,7 +9,6 @@ import json
 import smtplib
 import ssl
 import urllib.error
-import urllib.request
 from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
@@ -17,6 +16,7 @@ from http.client import HTTPException
 
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.model.secrets import SecretRef
+from anabranch.service.posting import post
 
 TIMEOUT_S = 10.0
 SIGNATURE = "X-Anabranch-Signature"
@@ -73,13 +73,6 @@ class NotToldError(ClusterError):
     _hint = "it is tried again; see its address in the service's file"
 
 
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: a secret is for one address."""
-
-    def redirect_request(self, *_: object, **__: object) -> None:
-        """A notice goes to the address that was named, and to no other."""
-
-
 async def send(name: str, receiver: Webhook | Mail, notice: AlertNotice) -> None:
     """Tell a receiver; raises NotToldError."""
     try:
@@ -103,13 +96,11 @@ def subject_of(notice: AlertNotice) -> str:
 
 def _post(receiver: Webhook, notice: AlertNotice) -> None:
     body = json.dumps(asdict(notice), ensure_ascii=False).encode()
-    headers = {"Content-Type": "application/json", "User-Agent": "anabranch"}
+    headers = {}
     if receiver.secret is not None:
         digest = hmac.new(receiver.secret.resolve().reveal().encode(), body, hashlib.sha256).hexdigest()
         headers[SIGNATURE] = f"sha256={digest}"
-    request = urllib.request.Request(receiver.url, body, headers, method="POST")
-    with urllib.request.build_opener(NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
-        answer.read(1)
+    post(receiver.url, body, headers, TIMEOUT_S)
 
 
 def _mail(receiver: Mail, notice: AlertNotice) -> None:

@@ -12,7 +12,6 @@ import asyncio
 import json
 import time
 import urllib.error
-import urllib.request
 import uuid
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.model.secrets import SecretRef
-from anabranch.service.alert_sending import NoRedirect
+from anabranch.service.posting import post
 from anabranch.streams.lineage.document import lineage_of
 from anabranch.streams.lineage.openlineage import LineageRun, RunEventType, run_event
 
@@ -128,10 +127,6 @@ def _run_id(run: str, number: int) -> str:
 
 
 def _post(endpoint: LineageEndpoint, event: Mapping[str, Any]) -> None:
-    headers = {"Content-Type": "application/json", "User-Agent": "anabranch"}
-    if endpoint.token is not None:
-        headers["Authorization"] = f"Bearer {endpoint.token.resolve().reveal()}"
-    body = json.dumps(event, ensure_ascii=False).encode()
-    request = urllib.request.Request(endpoint.url, body, headers, method="POST")
-    with urllib.request.build_opener(NoRedirect).open(request, timeout=TIMEOUT_S) as answer:
-        answer.read(1)
+    token = endpoint.token
+    headers = {} if token is None else {"Authorization": f"Bearer {token.resolve().reveal()}"}
+    post(endpoint.url, json.dumps(event, ensure_ascii=False).encode(), headers, TIMEOUT_S)

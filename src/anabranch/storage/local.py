@@ -42,6 +42,10 @@ class LocalFiles(StoredFiles):
         """The absolute path."""
         return str(self._base)
 
+    def below(self, path: str) -> LocalFiles:
+        """A tree inside this one."""
+        return LocalFiles(f"{self.place}/{path}", f"{self.absolute}/{path}")
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """See ``StoredFiles``: a lock on the root itself, which makes no file and which the kernel ends with us."""

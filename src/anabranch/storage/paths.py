@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 _URI = re.compile(r"(?P<protocol>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>/.*)", re.DOTALL)
 _LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
@@ -25,6 +26,12 @@ def split(place: str) -> tuple[str, str]:
     if protocol == LOCAL:
         return LOCAL, "/" + rest.lstrip("/")
     return protocol, rest.removeprefix("//")
+
+
+def uri(place: str) -> str:
+    """A place as a URI, without a slash at its end: for Hadoop a path without a kind is on whichever is its default."""
+    protocol, rest = split(place)
+    return (f"{LOCAL}://{Path(rest).absolute()}" if protocol == LOCAL else place).rstrip("/")
 
 
 def shown(place: str) -> str:

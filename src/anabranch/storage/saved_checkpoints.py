@@ -21,7 +21,7 @@ from anabranch.checkpoints.errors import MissingFileError
 from anabranch.errors import RefusedError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
-from anabranch.storage.stream_checkpoints import batches, directory_of, noted_as, own, reached
+from anabranch.storage.stream_checkpoints import batches, directory_of, noted_as, numbered, own, reached
 from anabranch.streams.state.results import NoPositionError
 
 SAVED = "saved@"
@@ -130,12 +130,12 @@ def save(files: LocalFiles, stream: str, told: SavedCheckpoint, check: Callable[
         for entry in files.list(SAVED):
             if entry.name.startswith("."):
                 files.delete_tree(f"{SAVED}/{entry.name}")
-        begun = LocalFiles(f"{files.place}/{SAVED}/.{told.name}", f"{files.absolute}/{SAVED}/.{told.name}")
+        begun = files.below(f"{SAVED}/.{told.name}")
         for one in told.queries:
             _copy_tree(files, own(files, one.query)[0], begun, directory_of(one.query))
         begun.put(_TOLD, json.dumps(asdict(told)).encode(), via=f".{_TOLD}")
         check()
-        begun.become(LocalFiles(f"{files.place}/{SAVED}/{told.name}", f"{files.absolute}/{SAVED}/{told.name}"))
+        begun.become(files.below(f"{SAVED}/{told.name}"))
 
 
 def saved(files: StoredFiles) -> Sequence[SavedCheckpoint]:
@@ -158,8 +158,8 @@ def delete(files: LocalFiles, stream: str, name: str) -> None:
         saved_as(files, stream, name)
         gone = f"{SAVED}/.{name}"
         files.delete_tree(gone)
-        place = LocalFiles(f"{files.place}/{SAVED}/{name}", f"{files.absolute}/{SAVED}/{name}")
-        place.become(LocalFiles(f"{files.place}/{gone}", f"{files.absolute}/{gone}"))
+        place = files.below(f"{SAVED}/{name}")
+        place.become(files.below(f"{gone}"))
         files.delete_tree(gone)
 
 
@@ -176,7 +176,7 @@ def stage(files: StoredFiles, stream: str, name: str, query: str, directory: str
     if not isinstance(files, LocalFiles):
         raise NoSavedError(stream, name)
     staged = f".{directory}"
-    begun = LocalFiles(f"{files.place}/{staged}", f"{files.absolute}/{staged}")
+    begun = files.below(f"{staged}")
     files.delete_tree(staged)  # what was left by one that was killed
     _copy_tree(files, source, begun, "")
     begun.put(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode(), via=f".{_METADATA}")
@@ -188,8 +188,8 @@ def stage(files: StoredFiles, stream: str, name: str, query: str, directory: str
 def take(files: StoredFiles, directory: str) -> None:
     """Make what was staged a query's own checkpoint (D3); raises StorageError."""
     assert isinstance(files, LocalFiles)
-    staged = LocalFiles(f"{files.place}/.{directory}", f"{files.absolute}/.{directory}")
-    staged.become(LocalFiles(f"{files.place}/{directory}", f"{files.absolute}/{directory}"))
+    staged = files.below(f".{directory}")
+    staged.become(files.below(f"{directory}"))
 
 
 def first_batch_of(files: StoredFiles, directory: str) -> int | None:
@@ -215,8 +215,7 @@ def _names(files: StoredFiles) -> Sequence[str]:
     """The queries that have a directory with batches."""
     found = []
     for entry in files.list():
-        name, at, number = entry.name.rpartition("@")
-        first = name if at and number.isascii() and number.isdigit() else entry.name
+        first, _ = numbered(entry.name)
         if entry.is_directory and not first.startswith(".") and files.list(f"{entry.name}/commits"):
             found.append(noted_as(first))
     return found

@@ -41,14 +41,20 @@ def noted_as(directory: str) -> str:
     return urllib.parse.unquote(directory)
 
 
+def numbered(directory: str) -> tuple[str, int]:
+    """(directory of the first checkpoint, number) of a checkpoint's directory."""
+    first, at, number = directory.rpartition("@")
+    return (first, int(number)) if at and number.isascii() and number.isdigit() else (directory, 0)
+
+
 def own(files: StoredFiles, query: str) -> tuple[str, int]:
     """(directory, number) of the checkpoint that a query has, or would have."""
     first = directory_of(query)
     numbers = [0]
     for entry in files.list():
-        name, at, number = entry.name.rpartition("@")
-        if at and name == first and number.isascii() and number.isdigit():
-            numbers.append(int(number))
+        name, number = numbered(entry.name)
+        if name == first:
+            numbers.append(number)
     highest = max(numbers)
     return directory_of(query, highest), highest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 
@@ -21,6 +21,8 @@ from anabranch.streams.events import StreamEvent, StreamEventKind, read_event
 from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind, kind_of_file
 from anabranch.streams.pyspark_file import check_file
 from anabranch.streams.script import split
+
+T = TypeVar("T")
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The script.", show_default=False)]
 MasterOption = Annotated[str, typer.Option(help="Spark master.")]
@@ -39,29 +41,26 @@ def spec_of(
     """
     text, kind = text_of_script(file), kind_of_file(file)
     if kind is StreamKind.PYSPARK:
-        compiled(file)
+        compiled(file, text)
     else:
-        try:
-            split(text)
-        except ScriptError as error:
-            _fail_at(file, error)
+        _checked(file, text, split)
     run = f"run-{uuid.uuid4().hex[:12]}"
     clusters, files = contexts(ctx).contexts, str(file.absolute().parent)
     asked = name or file.stem, 1, run, 1, text, checkpoints, clusters
     return StreamRunSpec(*asked, trigger=trigger, files=files, kind=kind)
 
 
-def compiled(file: Path) -> int:
+def compiled(file: Path, text: str) -> int:
     """The line of a PySpark file's ``main``; exits with the error where it cannot be run."""
+    return _checked(file, text, check_file)
+
+
+def _checked(file: Path, text: str, check: Callable[[str], T]) -> T:
     try:
-        return check_file(text_of_script(file))
+        return check(text)
     except ScriptError as error:
-        _fail_at(file, error)
-
-
-def _fail_at(file: Path, error: ScriptError) -> NoReturn:
-    told = {"error": error.message, "excerpt": error.excerpt, "hint": error.hint, "exit_code": error.exit_code}
-    fail(file, told)
+        told = {"error": error.message, "excerpt": error.excerpt, "hint": error.hint, "exit_code": error.exit_code}
+        fail(file, told)
 
 
 def check_is_sql(file: Path, what: str) -> None:

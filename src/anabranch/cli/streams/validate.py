@@ -16,7 +16,7 @@ from anabranch.cli.options import settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.running import run as run_verb
-from anabranch.cli.streams.local import ConfOption, compiled, follow, spec_of
+from anabranch.cli.streams.local import ConfOption, compiled, follow, spec_of, text_of_script
 from anabranch.cli.streams.trying import (
     HereMasterOption,
     ScriptOrStream,
@@ -48,7 +48,7 @@ def validate(
     from anabranch.operations.jobs.streamjob import start_stream
 
     if kind_of_file(Path(script)) is StreamKind.PYSPARK:
-        line = compiled(Path(script))
+        line = compiled(Path(script), text_of_script(Path(script)))
         said = f"Python compiles it; main is in line {line}. What it does is known once it runs"
         emit({"main": line}, Text(said), output)
         return

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from anabranch.errors import ConfigError, InvalidFieldError
 from anabranch.operations.jobs.submission import NoFileToSendError, Submission
+from anabranch.storage import paths
 
 DEFAULT = "default"
 """The service's own master and settings."""
@@ -98,8 +99,7 @@ class StreamLauncher:
         own = f"checkpoints-{made}"
         if not self.checkpoints:
             return str((beside / own).absolute())
-        root = self.checkpoints if _is_uri(self.checkpoints) else f"file://{Path(self.checkpoints).absolute()}"
-        return f"{root.rstrip('/')}/{stream}/{own}"
+        return f"{paths.uri(self.checkpoints)}/{stream}/{own}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,3 @@ def launcher_of(name: str, given: LauncherFields, common: Mapping[str, str]) -> 
 
 def _wrong(name: str, wrong: str, problem: str, fix: str) -> InvalidFieldError:
     return InvalidFieldError("serve", f"launchers.{name}.{wrong}", problem, fix)
-
-
-def _is_uri(place: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", place) is not None

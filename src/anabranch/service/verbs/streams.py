@@ -1,9 +1,8 @@
 """Changes of streams: their versions, and whether they run.
 
-A script is judged by the catalog's grants of its author, and SQL's ways to the service's machine are closed.  It still
-uses free topics with the rights of the service's contexts, reaches servers that its machine reaches, and has no limits
-of memory and disk (docs/reference/streams.md).  So an admin saves scripts, and makes the plans,
-since Spark looks at the script for them; operators run what was saved.  A PySpark file runs any code with the rights
+A script is judged by the catalog's grants of its author, and SQL's ways to the service's machine are closed.  What an
+operator wrote has data of the catalog alone; topics and servers that the catalog does not have are for scripts of an
+admin (docs/reference/streams.md).  A PySpark file runs any code with the rights
 of the service's user, and no grant judges it: an admin alone saves one, and it runs for as long as its author is one.
 """
 

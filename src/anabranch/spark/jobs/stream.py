@@ -58,7 +58,7 @@ from anabranch.spark.streams.hadoop_files import opener, settings_at
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.preview import MOST_PER_BATCH, preview
-from anabranch.spark.streams.pyspark_files.errors import FileRaisedError, FileWrongError
+from anabranch.spark.streams.pyspark_files.errors import FileError
 from anabranch.spark.streams.pyspark_files.job import FileJob
 from anabranch.spark.streams.pyspark_files.queries import FileQuery
 from anabranch.spark.streams.pyspark_files.running import FileRun
@@ -164,7 +164,7 @@ class JobOfStream:
 
     def failed(self, error: AnabranchError) -> int:
         """Tell of what ended it; returns the exit code."""
-        if isinstance(error, FileRaisedError | FileWrongError):
+        if isinstance(error, FileError):
             return self._events.fail(error, line=error.line, excerpt=error.excerpt)
         if isinstance(error, FailedQueryError):
             return self._events.fail(error, query=error.query, statement=error.statement, line=error.line)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
@@ -53,8 +52,7 @@ class HadoopFiles(StoredFiles):
         jvm: Any = spark._jvm
         self._spark = spark
         self._jvm = jvm
-        protocol, rest = paths.split(place)
-        self._base = (f"file://{Path(rest).absolute()}" if protocol == paths.LOCAL else place).rstrip("/")
+        self._base = paths.uri(place)
         with self._errors("reach", ""):
             self._conf = spark._jsparkSession.sessionState().newHadoopConf()
             self._system = jvm.org.apache.hadoop.fs.Path(self._base).getFileSystem(self._conf)

@@ -17,7 +17,7 @@ _WRONG = (NameError, ImportError, SyntaxError, AnalysisException)
 
 
 @dataclass(eq=False)
-class FileRaisedError(ProtocolError):
+class FileError(AnabranchError):
     """A PySpark file has raised something; ``line`` is the last of the file in its traceback, 0 where there is none."""
 
     line: int
@@ -28,31 +28,21 @@ class FileRaisedError(ProtocolError):
 
     @property
     def message(self) -> str:
-        return _message_of(self.line, self.function, self.condition, self.why)
+        place = f"line {self.line}, in {self.function}: " if self.line else ""
+        why = f": {self.why}" if self.why else ""
+        return f"the PySpark file: {place}{self.condition}{why}"
+
+
+class FileRaisedError(FileError, ProtocolError):
+    """Another start may do better."""
 
     _hint = "its log has the traceback; correct the file, or what it meets"
 
 
-@dataclass(eq=False)
-class FileWrongError(ConfigError):
-    """The same, of what another start does not change: a name, a module or a column that is not there."""
-
-    line: int
-    function: str
-    why: str
-    condition: str
-    excerpt: str = ""
-
-    @property
-    def message(self) -> str:
-        return _message_of(self.line, self.function, self.condition, self.why)
+class FileWrongError(FileError, ConfigError):
+    """What another start does not change: a name, a module or a column that is not there."""
 
     _hint = "correct the file, and save it: `anabranch stream edit NAME FILE.py`"
-
-
-def _message_of(line: int, function: str, condition: str, why: str) -> str:
-    place = f"line {line}, in {function}: " if line else ""
-    return f"the PySpark file: {place}{condition}: {why}" if why else f"the PySpark file: {place}{condition}"
 
 
 @dataclass(eq=False)
