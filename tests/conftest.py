@@ -33,6 +33,9 @@ _LONGEST = (
 """Files of minutes, some with others of their group, begun before the other slow ones: at the end one worker would be
 alone with them."""
 
+_MEMORY = Path("/dev/shm")
+"""Where the files of the unit tier are, if the machine has it: a disk that is waited for proves nothing there."""
+
 _PURE = ("tests/model/", "tests/simulation/")
 """Where no other process can be the reason of a failure."""
 _TIER = pytest.StashKey[str]()
@@ -74,6 +77,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """JVMs of Spark start by an archive of their classes, where ``make jars`` has made one, and compile little."""
     if config.getoption("--tier") == "unit" or config.getoption("--only-tier") == "unit":
+        if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
         return
     from qa.shared_classes import spark_options
 

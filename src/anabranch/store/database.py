@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -137,16 +138,30 @@ def _sqlite(path: Path) -> Engine:
     return engine
 
 
-def _upgrade(database: Database) -> None:
+def _scripts() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent).replace("%", "%%"))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    return config
+
+
+@cache
+def _revisions() -> tuple[str, frozenset[str]]:
+    """The newest revision and all: to read the scripts takes longer than to open a database that is at the newest."""
+    scripts = ScriptDirectory.from_config(_scripts())
+    return scripts.get_current_head() or "", frozenset(script.revision for script in scripts.walk_revisions())
+
+
+def _upgrade(database: Database) -> None:
+    newest, known = _revisions()
     with database.begin() as connection:
         if database.is_shared:
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _UPGRADING})
         found = migrations.revision_of(connection)
+        if found == newest:
+            return
         if found is not None and found not in known:
             raise StoreVersionError(database.name, found)
+        config = _scripts()
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
