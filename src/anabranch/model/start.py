@@ -125,7 +125,9 @@ class StartPosition:
         if text in (StartKind.EARLIEST, StartKind.LATEST):
             return cls(StartKind(text))
         if re.fullmatch(r"\d+", text):
-            return cls(StartKind.TIMESTAMP, int(text))
+            # Python reads no number of more than some thousand digits.
+            digits = text.lstrip("0") or "0"
+            return cls(StartKind.TIMESTAMP, int(digits) if len(digits) < 20 else _LIMIT)
         if text.startswith(_GROUP) and text != _GROUP:
             return cls(StartKind.GROUP, group=text.removeprefix(_GROUP))
         try:
