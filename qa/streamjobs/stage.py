@@ -20,8 +20,8 @@ from qa.brokers import STEADY
 from qa.streamjobs.copying import copy, ends_of
 from qa.streamjobs.flights_log import PARTITIONS, Topics, days, write
 from qa.streamjobs.moving import CommandLine
-from qa.streamjobs.process import JobFailedError, run_to_end
-from qa.streamjobs.spec import JobSpec, Kind, QuerySpec, Reading, Sink, Store
+from qa.streamjobs.process import JobFailedError
+from qa.streamjobs.spec import Kind, QuerySpec, Reading, Sink, Store
 
 PREFIX = "airport"
 RENAMED, SAME = "renamed", "same"
@@ -64,34 +64,47 @@ class Stage:
         self.command_line = CommandLine(contexts)
         self._never_moved: dict[Kind, Written] = {}
 
-    def never_moved(self, kinds: Collection[Kind]) -> dict[Kind, Written]:
-        """What such queries write that run once to the end on the old cluster."""
-        wanted = tuple(sorted({_AS.get(kind, kind) for kind in kinds} - set(self._never_moved)))
-        if wanted:
-            directory = self.root / f"never-moved-{len(self._never_moved)}"
-            queries = tuple(self._reference(directory, kind) for kind in wanted)
-            spec = JobSpec(queries, str(directory / "results"), self.warehouse, dump=True)
-            run_to_end(spec)
-            if reported := [path.read_text() for path in Path(spec.results).glob("*.failure")]:
-                raise JobFailedError(reported[0])
-            for kind in wanted:
-                self._never_moved[kind] = Written.of(Path(spec.results), kind)
+    def references(self, kinds: Collection[Kind]) -> tuple[QuerySpec, ...]:
+        """Queries that are not known yet: such that run once to the end on the old cluster, in whatever job."""
+        return tuple(
+            self._reference(kind) for kind in sorted({_AS.get(one, one) for one in kinds}) if self._lacks(kind)
+        )
+
+    def never_moved(self, kinds: Collection[Kind], results: Path) -> dict[Kind, Written]:
+        """What such queries write; ``results`` are of the job that the references were run in.
+
+        Raises JobFailedError.
+        """
+        for kind in {_AS.get(one, one) for one in kinds}:
+            if self._lacks(kind):
+                failure = results / f"{kind}.failure"
+                if failure.exists():
+                    raise JobFailedError(failure.read_text())
+                self._never_moved[kind] = Written.of(results, kind)
         return {kind: self._never_moved[_AS.get(kind, kind)] for kind in kinds}
 
-    def _reference(self, directory: Path, kind: Kind) -> QuerySpec:
+    def _lacks(self, kind: Kind) -> bool:
+        return kind not in self._never_moved
+
+    def _reference(self, kind: Kind) -> QuerySpec:
         store = Store.ROCKSDB if kind is Kind.TIMERS else Store.DEFAULT
         flights = Reading(self.old, ",".join(self.topics.flights))
         weather = Reading(self.old, self.topics.weather) if kind is Kind.JOIN else None
-        place = directory / kind
+        place = self.root / "never-moved" / kind
         spec = QuerySpec(kind, kind, store, Sink.BATCHES, (flights,), weather, str(place / "cp"), str(place / "out"))
         return spec.per_batch(2500, 250)
 
 
 @contextmanager
 def stage(
-    seed: int, *, flights: int = FLIGHTS, mode: ModePolicy = ModePolicy.MAPPED, keep: bool = False
+    seed: int,
+    *,
+    flights: int = FLIGHTS,
+    mode: ModePolicy = ModePolicy.MAPPED,
+    links: Collection[str] = (RENAMED, SAME),
+    keep: bool = False,
 ) -> Iterator[Stage]:
-    """Fresh clusters with an input drawn from the seed, copied by a real link under another name."""
+    """Fresh clusters with an input drawn from the seed, copied by real links, of which ``links`` are made."""
     chance = random.Random(f"streamjobs/{seed}")
     root = Path(tempfile.mkdtemp(prefix="anabranch-streamjobs-"))
     old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
@@ -100,7 +113,8 @@ def stage(
             made = Stage(root, old, new)
             write(old, made.topics, days(flights), chance)
             source, target = (read_context(one.spec.name, one.context(), "the sandbox") for one in (old, new))
-            for link, naming in ((RENAMED, "prefix"), (SAME, "identity")):
+            for link in links:
+                naming = "prefix" if link == RENAMED else "identity"
                 spec = LinkSpec(
                     link,
                     ClusterRef("old", ""),

@@ -136,10 +136,13 @@ def run_trials(
             moved.append(move(stage, trial, query, directory))
         except MoveRefusedError as error:
             trial.failure = str(error)
-    new = JobSpec(tuple(moved), str(directory / "new"), stage.warehouse, dump=True, then=tuple(unmodified_restart))
-    if moved or unmodified_restart:
+    kinds = {case.kind for case in cases}
+    # In the same process as those that are held against them: one start of Spark for all.
+    after = (*unmodified_restart, *stage.references(kinds))
+    new = JobSpec(tuple(moved), str(directory / "new"), stage.warehouse, dump=True, then=after)
+    if moved or after:
         run_to_end(new)
-    never_moved = stage.never_moved({case.kind for case in cases})
+    never_moved = stage.never_moved(kinds, Path(new.results))
     for trial, query in zip(trials, before, strict=True):
         if not trial.failure:
             judge(trial, Path(new.results), query.name, never_moved[trial.case.kind])

@@ -24,13 +24,14 @@ CASES = (
     Case(Kind.TWICE, Store.DEFAULT, Sink.FILES),
 )
 BEGUN = 5
+FEW = 1500
 
 
 @pytest.fixture(scope="module")
 def first() -> Iterator[Trial]:
-    """One stateful query."""
+    """One stateful query, over the input and the link that it needs."""
     drawn = seed(1)
-    with stage(drawn) as made:
+    with stage(drawn, flights=FEW, links=(SAME,)) as made:
         yield run_trials(made, CASES[:1], Cut.HELD, random.Random(drawn), batch=BEGUN)[0]
 
 
