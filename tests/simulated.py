@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
+
+import pytest
 
 from anabranch.kafka.simulated import ClusterPlan
 from anabranch.kafka.simulated.broker import BrokerPower, SimulatedBroker
 from anabranch.kafka.simulated.server import ServedCluster
 from anabranch.model.cluster import SaslMechanism
-from anabranch.sandbox import ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.access import secret_variable
+from tests.chance import is_full
 
 
 @dataclass(frozen=True)
@@ -123,5 +127,19 @@ class Simulated:
             }
         return {"bootstrap": self.bootstrap.split(","), "security": security}
 
+    def environment(self) -> dict[str, str]:
+        """The variables with the passwords of its users."""
+        return {secret_variable(self.spec.name, user, "password"): word for user, word in self._users.items()}
+
     def wait_ready(self) -> None:
         """It is."""
+
+
+@contextmanager
+def clusters(config: pytest.Config, *specs: ClusterSpec) -> Iterator[tuple[SandboxCluster, ...]]:
+    """Brokers' processes where everything is asked for (``make full``), else simulated clusters of the same specs."""
+    with ExitStack() as stack:
+        if is_full(config):
+            yield tuple(stack.enter_context(one) for one in start_clusters(specs))
+        else:
+            yield tuple(cast(SandboxCluster, stack.enter_context(Simulated(spec))) for spec in specs)

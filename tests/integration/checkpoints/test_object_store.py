@@ -21,7 +21,7 @@ from anabranch.operations.checkpoints.copying import copy_to
 from anabranch.operations.checkpoints.errors import JobStillWritingError
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
@@ -30,6 +30,7 @@ from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.simulated import clusters
 from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts, undo
 from tests.unit.storage import test_storage_files as suite
 
@@ -55,10 +56,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def new() -> Iterator[SandboxCluster]:
+def new(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """The target, with what the checkpoints' topics became there."""
-    (cluster,) = start_clusters([ClusterSpec("new", overrides=STEADY)])
-    with cluster:
+    with clusters(request.config, ClusterSpec("new", overrides=STEADY)) as (cluster,):
         create(cluster, "flights", 3)
         create(cluster, "eu.orders", 4)
         for partition in range(3):

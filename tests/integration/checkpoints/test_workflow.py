@@ -22,7 +22,7 @@ from anabranch.model.start import StartKind, StartPosition
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.manifest import manifests
 from anabranch.operations.checkpoints.rewriting import in_place
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
 from qa.timeouts import TIMEOUT_S
@@ -30,6 +30,7 @@ from tests.chance import is_full
 from tests.integration.console import Run, console
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.simulated import clusters
 from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, settle, snapshot, starts
 
 pytestmark = pytest.mark.test
@@ -40,10 +41,10 @@ SHIFT = 2
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster."""
-    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
-    with old, new:
+    specs = [ClusterSpec(name, overrides=STEADY) for name in ("old", "new")]
+    with clusters(request.config, *specs) as (old, new):
         yield old, new
 
 

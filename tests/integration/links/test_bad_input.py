@@ -14,15 +14,16 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[SandboxCluster]:
+def guarded(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A target that asks for passwords and lets ``nobody`` do nothing."""
     spec = ClusterSpec("guarded", security="PLAIN", authorizer=True, users={"nobody": "n"}, overrides=STEADY)
-    with SandboxCluster.start(spec) as running:
+    with clusters(request.config, spec) as (running,):
         yield running
 
 

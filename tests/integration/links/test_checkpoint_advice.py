@@ -28,6 +28,7 @@ from qa.brokers import STEADY
 from tests.integration.links.groups import commit, reader, store
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
@@ -149,7 +150,7 @@ def test_a_spark_query_on_identity_lanes_needs_no_rewrite(
 
 
 def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(
-    old: SandboxCluster, new: SandboxCluster
+    old: SandboxCluster, new: SandboxCluster, pytestconfig: pytest.Config
 ) -> None:
     """Both targets are looked at; the positions of each are written and begun there, and one rewrite moves both."""
     place = GOLDEN / "retained"
@@ -163,7 +164,7 @@ def test_sources_on_links_to_two_clusters_are_advised_each_with_its_own(
     begin = dict.fromkeys((TopicPartition("payments", 0), TopicPartition("payments", 1)), 2)
     start = StartPosition(StartKind.OFFSETS, offsets=begin)
     with (
-        SandboxCluster.start(ClusterSpec("far", overrides=STEADY)) as far,
+        clusters(pytestconfig, ClusterSpec("far", overrides=STEADY)) as (far,),
         link(old, new, "orders", mode=ModePolicy.MAPPED) as near,
         link(old, far, "payments", start=start, mode=ModePolicy.MAPPED) as other,
         near.running(),

@@ -13,7 +13,7 @@ from anabranch.groups.select import GroupSelection
 from anabranch.model.reasons import ReasonKind
 from anabranch.model.start import StartPosition
 from anabranch.operations.groups.create import GroupNotMadeError
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import groups as engine
 from qa.brokers import STEADY
 from tests.integration.kafka.security import context_of
@@ -21,21 +21,20 @@ from tests.integration.links.groups import asked, commit, committed, read_values
 from tests.integration.links.guarded import grant
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+def guarded(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Two clusters with the standard authorizer; ``mover`` may move groups, and READ topics that begin with open."""
     users = {"admin": "admin-secret", "mover": "m"}
-    here, there = start_clusters(
-        [
-            ClusterSpec(name, security="PLAIN", authorizer=True, users=users, overrides=STEADY)
-            for name in ("guard-old", "guard-new")
-        ]
-    )
-    with here, there:
+    specs = [
+        ClusterSpec(name, security="PLAIN", authorizer=True, users=users, overrides=STEADY)
+        for name in ("guard-old", "guard-new")
+    ]
+    with clusters(request.config, *specs) as (here, there):
         group = [(ResourceType.GROUP, "g", one) for one in (AclOperation.DESCRIBE, AclOperation.READ)]
         grant(here, "mover", (group[0], (ResourceType.TOPIC, "open", AclOperation.DESCRIBE)))
         grant(here, "mover", ((ResourceType.TOPIC, "shut", AclOperation.DESCRIBE),))

@@ -15,7 +15,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ProbeReport
 from anabranch.operations.links.create import LinkRefusedError
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import links as engine
 from qa.brokers import STEADY
 from tests.integration.links.guarded import (
@@ -31,6 +31,7 @@ from tests.integration.links.guarded import (
 from tests.integration.links.identity import assert_equal_offsets, begin_at
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce, transaction
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
@@ -40,15 +41,13 @@ USERS = {"admin": "admin-secret", "full": "f", "modest": "m", "poor": "p"}
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+def guarded(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """Two clusters with the standard authorizer; ``full`` and ``modest`` have exactly what the reference says."""
-    here, there = start_clusters(
-        [
-            ClusterSpec(name, security="PLAIN", authorizer=True, users=USERS, overrides=STEADY)
-            for name in ("guarded-old", "guarded-new")
-        ]
-    )
-    with here, there:
+    specs = [
+        ClusterSpec(name, security="PLAIN", authorizer=True, users=USERS, overrides=STEADY)
+        for name in ("guarded-old", "guarded-new")
+    ]
+    with clusters(request.config, *specs) as (here, there):
         for user in ("full", "modest", "poor"):
             grant(here, user, source_needs("data-"))
             grant(there, user, target_needs("data-"))

@@ -26,13 +26,14 @@ from anabranch.model.quotas import PRODUCER_BYTE_RATE, USER, quota_entity
 from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.fencing import denials
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.topics.access import AccessRecord
 from qa.blocking import between, on
 from qa.brokers import STEADY
 from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
 from tests.integration.kafka.security import context_of
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
@@ -148,14 +149,13 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Guarded]:
+def guarded(request: pytest.FixtureRequest) -> Iterator[Guarded]:
     """The source keeps alice's rules, a quota of hers, and others'; the target a rule that somebody made by hand."""
     specs = [
         ClusterSpec(name, security="SCRAM-SHA-512", authorizer=True, users=USERS, overrides=STEADY)
         for name in ("old", "new")
     ]
-    old, new = start_clusters(specs)
-    with old, new:
+    with clusters(request.config, *specs) as (old, new):
         made = Guarded(old, new)
         made.changed(old, HERE)
         made.changed(new, (FOREIGN,))

@@ -1,4 +1,4 @@
-"""`anabranch migrate discover` and `plan` on real clusters, as they are typed: with access rules, without rights."""
+"""`anabranch migrate discover` and `plan` on clusters, as they are typed: with access rules, without rights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from confluent_kafka.admin import NewTopic
 
 from anabranch.config import migration_file
 from anabranch.migration.spec import FenceKind, Migration
-from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
 from qa.brokers import STEADY, make_topics
 from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
+from tests.simulated import clusters
 
 pytestmark = pytest.mark.test
 
@@ -25,13 +26,12 @@ ORDERS = 300
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+def both(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """A source that denies what no rule allows, and a target where everybody may do everything."""
     old = ClusterSpec("old", security=ListenerSecurity.PLAIN, authorizer=True, overrides=STEADY)
-    found = start_clusters([old, ClusterSpec("new", overrides=STEADY)])
-    with found[0], found[1]:
-        fill(found[0])
-        yield found[0], found[1]
+    with clusters(request.config, old, ClusterSpec("new", overrides=STEADY)) as (source, target):
+        fill(source)
+        yield source, target
 
 
 def fill(old: SandboxCluster) -> None:
@@ -61,13 +61,13 @@ def fill(old: SandboxCluster) -> None:
 
 @pytest.fixture
 def run(
-    clusters: tuple[SandboxCluster, SandboxCluster],
+    both: tuple[SandboxCluster, SandboxCluster],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
     """``anabranch migrate`` with contexts of the administrator, and of a user without rights."""
-    old, new = clusters
+    old, new = both
     for name, value in (old.environment() | new.environment()).items():
         monkeypatch.setenv(name, value)
     with socket.socket() as bound:

@@ -5,16 +5,17 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
 from qa.verify_lab import spark_session
+from tests.simulated import clusters
 
 
 @pytest.fixture(scope="package")
-def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
     """An old and a new cluster."""
-    old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
-    with old, new:
+    specs = [ClusterSpec(name, overrides=STEADY) for name in ("old", "new")]
+    with clusters(request.config, *specs) as (old, new):
         yield old, new
 
 
