@@ -23,7 +23,7 @@ SHORT = EpisodeSpec(
     seconds=8.0,
     gap=1.2,
     kinds=(FaultKind.WORKER_KILL, FaultKind.WORKER_STOP, FaultKind.TARGET_KILL, FaultKind.TARGET_CUT),
-    stop_under_load=True,
+    rate=400,
 )
 LOCAL = EpisodeSpec(seed=20130101, seconds=30.0, gap=1.8, kinds=LOCAL_KINDS, stop_under_load=True)
 STANDALONE = EpisodeSpec(
