@@ -23,6 +23,8 @@ from tests.groups import group
 TIERS = ("unit", "test", "full")
 _LONGEST = (
     "tests/integration/sdk/test_callbacks.py",
+    "tests/integration/links/test_changes.py",
+    "tests/integration/streams/test_changed_state.py",
     "tests/integration/verify/test_planted.py",
     "tests/integration/web/test_web.py",
     "tests/fault/test_faults.py",

@@ -10,16 +10,26 @@ _PLAN = re.compile(r"\[([a-z-]+)\]$")
 _LIVES = "tests/simulation/test_lives.py"
 _LONG_LIVES = "tests/simulation/test_long_lives.py"
 _PAGES = "tests/integration/web/test_web.py"
+_LINKS = (
+    *("changes", "copying", "decisions", "gaps", "groups", "groups_followed", "hanging", "identity_lanes", "leases"),
+    *("maps", "mirror_answers", "spark", "starts", "stops", "versions"),
+)
+_STREAMS = ("changed_state", "kafka_sink", "pyspark_jobs", "refusals", "saved_checkpoints", "script", "stream_jobs")
 _TOGETHER = {
-    f"tests/integration/{package}/test_{name}.py": f"tests/integration/{package}"
-    for package, names in (
-        ("sdk", ("callbacks", "coordinated", "java_example", "killed", "programs", "spark_routes", "switching")),
-        ("verify", ("planted", "sums", "verbs")),
-        ("streams", ("refusals", "script", "stream_jobs")),
+    f"tests/integration/{package}/{directory}test_{name}.py": f"tests/integration/{package}"
+    for package, directory, names in (
+        ("links", "", _LINKS),
+        ("sdk", "", ("callbacks", "coordinated", "java_example", "killed", "programs", "spark_routes", "switching")),
+        ("verify", "", ("planted", "sums", "verbs")),
+        ("streams", "", (*_STREAMS, "trial_rows")),
+        ("streams", "sinks/", ("postgresql",)),
     )
     for name in names
 }
-"""Files of a package that has two real clusters for all of them: each worker that had one would start its own."""
+"""Files of a package that has real clusters or a Spark for all of them: each worker that had one would start its own.
+
+Of the tests of links these are the files that have one on real clusters; the others are spread.
+"""
 
 
 def group(nodeid: str) -> str:

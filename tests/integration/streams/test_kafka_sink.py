@@ -13,13 +13,12 @@ from confluent_kafka.admin import NewTopic
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from anabranch.sandbox import ClusterSpec, SandboxCluster
+from anabranch.sandbox import SandboxCluster
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.kafka_sink import FORMAT, register
-from qa.brokers import STEADY, create_topics
+from qa.brokers import create_topics
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
-from qa.verify_lab import spark_session
 from tests.integration.streams.sink_lab import BATCH, FILES, PARTITIONS, batches, check_exact, committed, make_lines
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
@@ -27,23 +26,18 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[SandboxCluster]:
+def cluster(here: SandboxCluster) -> SandboxCluster:
     """A broker that nobody kills."""
-    with SandboxCluster.start(ClusterSpec("sink", overrides=STEADY)) as made:
-        yield made
+    return here
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    """A local session that has the sink."""
-    before = SparkSession.getActiveSession()
-    made = spark_session("anabranch tests of the sink", "local[2]")
-    register(made)
-    register(made)
-    with active(made):  # not one that other tests have made since: Spark finds the sink in the active one
-        yield made
-    if before is None:  # else other tests of this process go on with it
-        made.stop()
+def spark(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of these tests, which has the sink."""
+    register(spark)
+    register(spark)
+    with active(spark):  # not one that other tests have made since: Spark finds the sink in the active one
+        yield spark
 
 
 def rows(spark: SparkSession, root: Path) -> DataFrame:

@@ -27,6 +27,8 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
         (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
         (f"{PAGES}::test_pages[a.test.mjs]", f"{PAGES}::test_pages[a.test.mjs]"),
         ("tests/integration/sdk/test_killed.py::test_x[a]", "tests/integration/sdk"),
+        ("tests/integration/streams/sinks/test_postgresql.py::test_x", "tests/integration/streams"),
+        ("tests/integration/links/test_permissions.py::test_x", "tests/integration/links/test_permissions.py"),
         ("tests/integration/sdk/test_cut_off.py::test_x[a]", "tests/integration/sdk/test_cut_off.py"),
     ],
 )
