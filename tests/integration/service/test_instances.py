@@ -28,8 +28,9 @@ from anabranch.sandbox.ports import lease_ports
 from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.postgres import Postgres, postgres
-from qa.service import Answered, until
+from qa.service import Answered, Served, serving, until
 from qa.timeouts import TIMEOUT_S
+from tests.integration.console import console
 from tests.unit.link_lab import LINK, Lab, lab
 
 pytestmark = pytest.mark.test
@@ -143,6 +144,14 @@ def instance(both: Lab, store: str, directory: Path, port: int, *flags: str, tls
         process.wait()
 
 
+@contextmanager
+def here(both: Lab, store: str, directory: Path) -> Iterator[Served]:
+    """An instance in a thread of this process, which acts: for what needs no process to be killed."""
+    with serving(store, {"old": both.here.context(), "new": both.there.context()}, directory) as served:
+        until(lambda: served.instance.acting.acts)
+        yield served
+
+
 def test_a_killed_instance_is_restarted_and_knows_what_was_lost(
     both: Lab, ports: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -211,7 +220,11 @@ def test_of_two_instances_one_acts_and_the_other_says_so(
 
 
 def test_it_serves_tls_and_refuses_to_listen_for_others_without(
-    both: Lab, ports: tuple[int, int], tmp_path: Path
+    both: Lab,
+    ports: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A certificate, or the loopback; a key that is not the certificate's is named."""
     authority = trustme.CA()
@@ -226,11 +239,12 @@ def test_it_serves_tls_and_refuses_to_listen_for_others_without(
     with instance(both, str(tmp_path / "store.db"), tmp_path, ports[0], *flags, tls=context) as served:
         assert served.get("/api/v1/me")["account"] == "admin"
 
+    run = console({}, tmp_path, monkeypatch, capsys, "serve")
+
     def refused(*more: str) -> str:
-        command = [sys.executable, "-m", "anabranch", "serve", "--store", str(tmp_path / "other.db"), "--port", "0"]
-        ended = subprocess.run([*command, *more], capture_output=True, text=True, timeout=120, check=False)
-        assert ended.returncode == 2, ended.stderr
-        return ended.stderr
+        code, out, err = run("--store", str(tmp_path / "other.db"), "--port", "0", *more)
+        assert code == 2, out + err
+        return err
 
     assert "there is no certificate" in refused("--host", "0.0.0.0")
     assert "cannot be used" in refused("--certificate", str(chain), "--key", str(other))
@@ -240,17 +254,15 @@ def test_it_serves_tls_and_refuses_to_listen_for_others_without(
         assert "cannot listen" in refused("--port", str(taken.getsockname()[1]))
 
 
-def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(
-    both: Lab, ports: tuple[int, int], tmp_path: Path
-) -> None:
+def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(both: Lab, tmp_path: Path) -> None:
     """While another program holds it; what is asked afterwards is answered."""
     store = tmp_path / "store.db"
-    with instance(both, str(store), tmp_path, ports[0]) as served:
-        until(served.acts)
-        plan = served.ask("POST", "/api/v1/links/pause/plan", ON_LINK).json
+    with here(both, str(store), tmp_path) as served:
+        plan = served.ask("POST", "/api/v1/links/pause/plan", ON_LINK, role="admin").json
         holder = sqlite3.connect(store, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
-        refused = served.ask("POST", f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]})
+        applied = f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]}
+        refused = served.ask("POST", *applied, role="admin")
         assert refused.status == 503, refused.body
         assert refused.json["retryable"]
         assert served.ask("GET", "/readyz").status == 503
@@ -262,17 +274,14 @@ def test_a_store_that_is_locked_refuses_and_nothing_is_half_done(
         assert served.get(f"/api/v1/plans/{plan['id']}")["operation"] is None
 
 
-def test_a_database_that_is_away_comes_back(
-    both: Lab, server: Postgres, ports: tuple[int, int], tmp_path: Path
-) -> None:
+def test_a_database_that_is_away_comes_back(both: Lab, server: Postgres, tmp_path: Path) -> None:
     """Its connections are ended by the server: the next question is answered again."""
     store = server.database()
-    with instance(both, store, tmp_path, ports[0]) as served:
-        until(served.acts)
+    with here(both, store, tmp_path) as served:
         with psycopg.connect(server.uri, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
                 (store.rpartition("/")[2].partition("?")[0],),
             )
         until(lambda: served.ask("GET", "/readyz").status == 200)
-        assert served.get("/api/v1/me")["account"] == "admin"
+        assert served.get("/api/v1/me", "admin")["account"] == "admin"
