@@ -33,7 +33,7 @@ pytestmark = [
 
 
 OLD, NEW = "1.20.3", "2.2.0"
-BOTH = pytest.mark.parametrize("number", [pytest.param(OLD, marks=pytest.mark.full), NEW])
+BOTH = pytest.mark.parametrize("number", [OLD, NEW])
 MOVES = [pytest.param(OLD, OLD, marks=pytest.mark.full), (NEW, NEW), pytest.param(OLD, NEW, marks=pytest.mark.full)]
 IN_FLIGHT = {
     "execution.checkpointing.unaligned.enabled": "true",
@@ -154,6 +154,7 @@ def test_the_command_line_moves_a_savepoint(lab: Lab, tmp_path: Path, run: Run) 
     assert (savepoint / moves.METADATA).read_bytes() == before
 
 
+@pytest.mark.full
 @BOTH
 def test_half_a_rewrite_reads_everything_again(lab: Lab, tmp_path: Path, number: str) -> None:
     """New offsets in the readers' state alone, which is all that Flink's own library can write, are not enough."""
@@ -164,6 +165,7 @@ def test_half_a_rewrite_reads_everything_again(lab: Lab, tmp_path: Path, number:
     assert (Output.of(begun) + told).duplicates >= len(begun.records)
 
 
+@pytest.mark.full
 @BOTH
 def test_a_naive_move_reads_records_again(lab: Lab, number: str) -> None:
     """Other servers alone: the old offsets are earlier records there. New names too: everything is read again."""
@@ -180,7 +182,7 @@ def test_a_naive_move_reads_records_again(lab: Lab, number: str) -> None:
         pytest.param(OLD, IN_FLIGHT, True, marks=pytest.mark.full),
         (NEW, IN_FLIGHT, False),
         pytest.param(OLD, MERGED, False, marks=pytest.mark.full),
-        (NEW, INCREMENTAL, True),
+        pytest.param(NEW, INCREMENTAL, True, marks=pytest.mark.full),
     ],
     ids=["in-flight-old", "in-flight-new", "merged-old", "incremental-new"],
 )
@@ -201,6 +203,7 @@ def test_a_checkpoint_that_a_job_left_behind_is_moved(
     assert moves.from_a_checkpoint(flink, begun, job).records == lab.unmoved.records
 
 
+@pytest.mark.full
 @BOTH
 def test_pending_transactions_of_a_sink_do_not_move(lab: Lab, tmp_path: Path, number: str) -> None:
     """A savepoint with them is refused; kept they fail the job, taken out it goes on and its output is whole."""
@@ -229,6 +232,7 @@ def test_pending_transactions_of_a_sink_do_not_move(lab: Lab, tmp_path: Path, nu
     assert out == sorted(f"{key}={text}#{n}" for key, text, n in lab.unmoved.records)
 
 
+@pytest.mark.full
 @BOTH
 def test_a_dropped_source_begins_as_the_program_says(lab: Lab, tmp_path: Path, number: str) -> None:
     """Its entries are taken out of the savepoint: it begins at its group's offsets, all other state goes on."""
@@ -246,6 +250,7 @@ def test_a_dropped_source_begins_as_the_program_says(lab: Lab, tmp_path: Path, n
     assert Output.of(begun, job) == lab.unmoved
 
 
+@pytest.mark.full
 @BOTH
 def test_a_source_that_was_not_named_stays_on_the_old_cluster(lab: Lab, tmp_path: Path, number: str) -> None:
     """One source of two is moved: the job reads both clusters then, and goes on exactly on both."""
@@ -332,6 +337,7 @@ def test_an_old_consumer_s_stop_savepoint_goes_on_where_flink_itself_would(
     assert seen | before == {one[:2] for one in moves.expected()}
 
 
+@pytest.mark.full
 @BOTH
 def test_a_dynamic_source_goes_on_under_its_new_cluster(lab: Lab, tmp_path: Path, number: str) -> None:
     """DynamicKafkaSource: the cluster's name and servers, topics and offsets are all in the state, and all change."""

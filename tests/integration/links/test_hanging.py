@@ -23,7 +23,7 @@ from tests.integration.links.writers import killed_in_a_transaction, write_witho
 pytestmark = pytest.mark.test
 
 
-@pytest.fixture(scope="module", params=["4.3.1", "2.8.2"])
+@pytest.fixture(scope="module", params=[pytest.param("4.3.1", marks=pytest.mark.full), "2.8.2"])
 def lenient(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """A source whose brokers take transactional batches without asking the coordinator, as all did before 3.6."""
     version: str = request.param

@@ -147,6 +147,7 @@ def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(
         runs.await_told(made.id, "the command that started it is gone")
 
 
+@pytest.mark.full
 def test_a_rebuilding_whose_command_is_killed_ends(old: SandboxCluster, new: SandboxCluster, runs: Runs) -> None:
     """At once, and not with its next step."""
     topic = create(old, fresh("rebuilt"))

@@ -63,6 +63,7 @@ def test_any_one_of_three_brokers_may_be_lost(trio: SandboxCluster) -> None:
     assert values == numbered(600)
 
 
+@pytest.mark.full
 def test_a_broker_that_stops_in_order_starts_again(trio: SandboxCluster) -> None:
     """SIGTERM ends it by itself, and its brokers take it back."""
     broker = trio.brokers[0]
@@ -74,10 +75,10 @@ def test_a_broker_that_stops_in_order_starts_again(trio: SandboxCluster) -> None
     assert broker.alive
 
 
-def test_a_tool_that_fails_says_why(trio: SandboxCluster) -> None:
+def test_a_tool_that_fails_says_why(proxied: SandboxCluster) -> None:
     """The error carries what the tool printed."""
     with pytest.raises(SandboxProcessError, match="no-such-topic"):
-        trio.run_tool("org.apache.kafka.tools.TopicCommand", ["--describe", "--topic", "no-such-topic"])
+        proxied.run_tool("org.apache.kafka.tools.TopicCommand", ["--describe", "--topic", "no-such-topic"])
 
 
 def test_a_broker_that_cannot_start_says_why_and_leaves_nothing(tmp_path: Path) -> None:

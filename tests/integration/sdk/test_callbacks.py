@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -294,18 +295,26 @@ def test_a_cluster_that_does_not_say_what_is_committed_is_asked_until_it_does(
         assert values(read(consumer, count(2))) == ["n4", "n5"]
 
 
+MEMBERS: Mapping[str, dict[str, Any]] = {
+    "consumer": {"group_protocol": "consumer"},
+    "cooperative": {"partition_assignment_strategy": "cooperative-sticky"},
+    "static": {"group_instance_id": "one", "session_timeout_ms": 6000},
+}
+CI_HAS = {("poll", "consumer"), ("consume", "cooperative"), ("poll", "static")}
+"""Each kind of member, and both ways to read."""
+
+
 @pytest.mark.parametrize(
-    "settings",
+    ("how", "kind"),
     [
-        {"group_protocol": "consumer"},
-        {"partition_assignment_strategy": "cooperative-sticky"},
-        {"group_instance_id": "one", "session_timeout_ms": 6000},
+        pytest.param(how, kind, marks=[] if (how, kind) in CI_HAS else [pytest.mark.full])
+        for how in ("poll", "consume")
+        for kind in MEMBERS
     ],
-    ids=["consumer", "cooperative", "static"],
 )
-@pytest.mark.parametrize("how", ["poll", "consume"])
-def test_every_kind_of_member_goes_on_at_the_next_record(scene: Scene, settings: dict[str, Any], how: str) -> None:
+def test_every_kind_of_member_goes_on_at_the_next_record(scene: Scene, how: str, kind: str) -> None:
     """Given up and then made: U2 and U1."""
+    settings = MEMBERS[kind]
     topic = scene.topic(1)
     fill(scene, topic, 8)
     with Consumer(scene.reading(enable_auto_commit=False, **settings)) as consumer:

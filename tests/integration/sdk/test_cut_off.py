@@ -334,7 +334,7 @@ def test_a_group_is_not_moved_without_a_consumer_that_the_service_does_not_hear_
 
 @pytest.mark.parametrize(
     ("who", "protocol"),
-    [pytest.param("writer-d", "classic", marks=pytest.mark.test), ("reader-0", "classic"), ("reader-0", "consumer")],
+    [("writer-d", "classic"), ("reader-0", "classic"), ("reader-0", "consumer")],
 )
 def test_a_client_has_paused_once_its_cluster_has_what_it_handed_over(moving: CutOff, who: str, protocol: str) -> None:
     """A producer's messages, a consumer's commit: cut off from there it is waited for, while the others have paused."""

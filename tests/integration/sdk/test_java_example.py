@@ -181,6 +181,7 @@ def test_a_switch_moves_it_to_exactly_the_next_record(lab: Lab, stage: Stage, cl
     assert stage.bodies("DELETE") == [None]
 
 
+@pytest.mark.full
 def test_it_connects_nowhere_while_a_switch_holds_it_and_comes_back_to_a_service_that_was_away(
     lab: Lab, stage: Stage, class_path: str, tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 """A migration as it is typed: the service starts, switches and reverses a wave on real clusters.
 
-Jobs of Spark copy and compare it once; the whole way, in CI, is gone with links in threads of this process: each leg
-starts more of them.
+In CI the whole way is gone with links in threads of this process: each leg starts more of them.  Jobs of Spark that a
+service starts are those of ``test_links.py`` there.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ def in_threads(served: Served, threads: Threads) -> None:
     migrating.desk = ThreadDesk(migrating.desk.launching, migrating.desk.route_desk, threads=threads)
 
 
+@pytest.mark.full
 def test_a_wave_is_copied_and_compared_by_jobs_of_spark(
     pair: tuple[SandboxCluster, SandboxCluster],
     tmp_path: Path,

@@ -22,7 +22,7 @@ from tests.integration.links.guarded import Grant, grant
 from tests.integration.links.lab import link
 from tests.integration.links.topics import create, fresh, numbered, produce
 
-pytestmark = pytest.mark.test
+pytestmark = pytest.mark.full
 
 USERS = {"admin": "admin-secret", "auditor": "a-secret"}
 
@@ -53,7 +53,7 @@ def guarded() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
         yield here, there
 
 
-@pytest.mark.parametrize("reader", [pytest.param(ReaderKind.RECORDS, marks=pytest.mark.full), ReaderKind.BATCHES])
+@pytest.mark.parametrize("reader", [ReaderKind.RECORDS, ReaderKind.BATCHES])
 def test_an_auditor_compares(
     guarded: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, reader: ReaderKind
 ) -> None:
