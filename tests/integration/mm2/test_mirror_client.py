@@ -16,7 +16,7 @@ from qa.brokers import STEADY, create_topics
 from tests.contract.lab import connect
 from tests.integration.mm2.java import answers
 
-pytestmark = pytest.mark.test
+pytestmark = pytest.mark.full
 
 FIRST, SECOND = TopicPartition("old.flights", 0), TopicPartition("old.flights", 1)
 
