@@ -193,7 +193,7 @@ def test_a_wave_is_started_and_switched_by_engines_that_die(pair: Pair, store: s
     """Between and inside of its steps, drawn by a seed; its applications go on at exactly their records."""
     order, trips = ITINERARIES["there"]
     with scene(pair, store, order) as made:
-        gone(made, trips, KillPlan(share=8, seed=seed(1)))
+        gone(made, trips, KillPlan(share=3, seed=seed(1)))
 
 
 @pytest.mark.full
@@ -206,7 +206,7 @@ def test_a_switch_is_taken_back_by_engines_that_die(pair: Pair, tmp_path: Path) 
     """Somebody writes behind the pinned ends; nothing is left of it, and then the wave is switched."""
     with scene(pair, str(tmp_path / "store.db")) as made:
         gone(made, (Trip(WaveVerb.START, True),), QUIETLY)
-        taken_back(made, KillPlan(share=30, seed=seed(2)))
+        taken_back(made, KillPlan(share=10, seed=seed(2)))
         run = made.carried_out("switch", QUIETLY)
         assert (run.state, run.why) == (WaveRunState.DONE, "")
         assert_switched(made, 0)
