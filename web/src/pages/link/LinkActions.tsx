@@ -9,16 +9,20 @@ export function LinkActions({ target, answer }: { target: string; answer: Schema
   const body = { target, link };
   return (
     <>
-      {summary.paused || summary.stopped > 0 ? (
-        <Action verb="links.resume" body={body} title={`Resume ${link}`} main={summary.paused}>
+      {/* One button for both: whoever has pressed it by keyboard still stands on it, once it says the other. */}
+      <Action
+        verb={summary.paused ? "links.resume" : "links.pause"}
+        body={body}
+        title={`${summary.paused ? "Resume" : "Pause"} ${link}`}
+        main={summary.paused}
+      >
+        {summary.paused ? "Resume" : "Pause"}
+      </Action>
+      {summary.stopped > 0 && !summary.paused ? (
+        <Action verb="links.resume" body={body} title={`Resume ${link}`}>
           Resume
         </Action>
       ) : null}
-      {summary.paused ? null : (
-        <Action verb="links.pause" body={body} title={`Pause ${link}`}>
-          Pause
-        </Action>
-      )}
       {summary.stopped > 0 || findings.some((one) => one.fix.includes("link accept")) ? (
         <Action verb="links.accept" body={body} title={`Accept what is lost, and let lanes of ${link} go on`}>
           Accept
