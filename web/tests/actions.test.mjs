@@ -1,8 +1,9 @@
 // Plans: shown, applied, refused, by a second person, by keyboard.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startStand } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { dialog, person, signIn, sound } from "./support/browser.mjs";
+import { full } from "./support/looks.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 const LINK = "/links/new/old-new";
@@ -10,11 +11,7 @@ const ON_LINK = { target: "new", link: "old-new" };
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
+  [stand, browser] = await together(theStand(), theBrowser());
 });
 
 /** Whether the link is paused, as far as the service has read that. */
@@ -65,7 +62,7 @@ test("the same by keyboard alone, and the focus goes back to the button", async 
   sound(page);
 });
 
-test("Escape closes a dialog and changes nothing", async () => {
+full("Escape closes a dialog and changes nothing", async () => {
   const page = await person(browser);
   await signIn(page, stand, "operator", LINK);
   const pause = page.getByRole("button", { name: "Pause" });
@@ -95,7 +92,7 @@ test("a plan that is no longer true is refused, nothing is done, and it is plann
   await dialog(page).getByText("Link old-new was changed").waitFor();
 });
 
-test("a field that is wrong is said at the field, and what was typed stays", async () => {
+full("a field that is wrong is said at the field, and what was typed stays", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/settings`);
   await page.getByRole("button", { name: "Change" }).click();
@@ -148,7 +145,7 @@ test("moves are listed beside the groups, with what was taken back", async () =>
   sound(page);
 });
 
-test("a plan that is refused says why and cannot be applied", async () => {
+full("a plan that is refused says why and cannot be applied", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/groups?group=reports`);
   await page.getByRole("button", { name: "Move this group" }).click();
@@ -181,7 +178,7 @@ test("a checkpoint's rewrite is planned with every position, applied, and undone
   sound(page);
 });
 
-test("a checkpoint is rewritten by given offsets, and an unclear line is named", async () => {
+full("a checkpoint is rewritten by given offsets, and an unclear line is named", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", "/checkpoints/rewrite");
   const form = page.getByRole("region", { name: "Plan a rewrite" });
@@ -278,7 +275,7 @@ test("an account is added and its role changed; the last admin stays one", async
   await dialog(page).getByText("Not changed").waitFor();
 });
 
-test("the audit is filtered by account and verb", async () => {
+full("the audit is filtered by account and verb", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer", "/audit");
   await page.getByLabel("Verb, such as links.pause").fill("groups.sync");

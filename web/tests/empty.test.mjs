@@ -1,18 +1,14 @@
 // Where there is nothing yet: each says the next step, and leads there.  Where nothing is found: pages.test.mjs.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { person, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startStand } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { person, signIn, sound } from "./support/browser.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 let fresh;
 let browser;
 before(async () => {
-  [fresh, browser] = await together(startStand("--empty"), startBrowser());
-});
-after(async () => {
-  await browser?.close();
-  await fresh?.end();
+  [{ fresh }, browser] = await together(theStand(), theBrowser());
 });
 
 test("a service that knows no cluster says how to add one, wherever one is needed", async () => {

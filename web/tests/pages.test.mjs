@@ -1,32 +1,26 @@
-// Every page: its content, what axe finds, in both themes, and at 360 pixels.  CI opens each once, narrow and light, and
-// then makes it wide and dark; the tier `full` opens it anew for every theme and width.
+// Every page: its content, what axe finds, and whether it fits 360 pixels.  CI looks at each once, at one light and at the
+// next dark; the tier `full` does so in both themes, narrow and wide, and opens each anew for every width.
 // Last, what a filter that finds nothing and a link that never ran lead to.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import axe from "@axe-core/playwright";
-import { dialog, PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { before, test } from "node:test";
+import { dialog, PAGES, person, shows, signIn, sound } from "./support/browser.mjs";
 import { fillRoutes } from "./support/routes.mjs";
-import { startStand } from "./support/stand.mjs";
+import { fits, FULL, found, full, NARROW, turns } from "./support/looks.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
-
-const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
 
 let stand;
 let browser;
 const pages = {};
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
+  [stand, browser] = await together(theStand(), theBrowser());
   await stand.apply("links/set", { target: "new", link: "old-new", rate_limit: "7MB/s" });
   const [operation] = (await stand.ask("GET", "operations")).body;
   Object.assign(pages, await fillRoutes(stand));
   pages.operation = `/operations/${operation.id}`;
   const plan = await stand.plan("groups/sync", { target: "new", link: "old-new" });
   pages.plan = `/plans/${plan.id}`;
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
 });
 
 const OTHER = { operation: "was changed", plan: "What it changes", switch: "It was given up, and nothing was published" };
@@ -35,14 +29,6 @@ const visit = async (page, name) => {
   if (name in OTHER) await page.getByText(OTHER[name]).first().waitFor();
   else await shows(page, name);
 };
-
-async function found(page) {
-  // Of what is in order nothing is told, and no page has frames of others: a third of the time of both.
-  const result = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode().analyze();
-  return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
-}
-
-const FULL = (process.env.ANABRANCH_TIER ?? "full") === "full";
 
 for (const theme of FULL ? ["light", "dark"] : []) {
   test(`axe finds nothing on any page in the ${theme} theme`, async () => {
@@ -64,11 +50,6 @@ for (const theme of FULL ? ["light", "dark"] : []) {
     assert.deepEqual(await found(page), [], "a plan");
     sound(page);
   });
-}
-
-async function fits(page, name) {
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `${name} is ${over} pixels too wide`);
 }
 
 for (const width of FULL ? [768, 2560] : []) {
@@ -142,6 +123,9 @@ const DIALOGS = {
   },
 };
 
+/** What axe looks at in CI: a form, a plan with tables, one with a file, and what has been asked for. */
+const LOOKED_AT = new Set(["a form", "a plan of groups", "a link with its file", "a change of the routes", "a probe"]);
+
 test("no dialog is wider than a window of 360 pixels, or hides what is in it", async () => {
   const page = await person(browser, { width: 360, height: 640 });
   await signIn(page, stand, "admin");
@@ -156,19 +140,21 @@ test("no dialog is wider than a window of 360 pixels, or hides what is in it", a
     });
     assert.ok(left >= 0 && right <= 360, `${name} is from ${left} to ${right}`);
     assert.deepEqual([...over, ...flat], [], name);
-    assert.deepEqual(await found(page), [], name);
+    if (FULL || LOOKED_AT.has(name)) assert.deepEqual(await found(page), [], name);
   }
   sound(page);
 });
 
-const NARROW = { width: 360, height: 640 };
 const WIDE = { width: 1280, height: 900 };
 
-test("no page is wider than a window of 360 pixels, and axe finds nothing on any there, nor once it is wide and dark", async () => {
+test("no page is wider than a window of 360 pixels, and axe finds nothing on any there", async () => {
   const page = await person(browser, NARROW);
+  const turn = turns("light", "dark");
   const seen = async (name) => {
+    if (!FULL) await turn(page);
     await fits(page, name);
     assert.deepEqual(await found(page), [], name);
+    if (!FULL) return;
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: "dark" });
     assert.deepEqual(await found(page), [], `${name}, wide and dark`);
@@ -325,7 +311,7 @@ test("a service that does not answer is said so, with what to do, and what was k
   await page.getByText("What is shown of the links is old").waitFor({ state: "detached" });
 });
 
-test("a filter that finds nothing says so, and is taken away by a button", async () => {
+full("a filter that finds nothing says so, and is taken away by a button", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer");
   await page.getByLabel("Filter links by name or cluster").fill("nowhere");
@@ -354,7 +340,7 @@ test("a filter that finds nothing says so, and is taken away by a button", async
 });
 
 test("a link that never ran and was never compared offers both", async () => {
-  await stand.apply("links/create", { link: { source: "old", target: "new", id: "fresh", filter: { include: ["private"] } } });
+  await stand.apply("links/create", { link: { source: "old", target: "new", id: "fresh", filter: { include: ["fresh"] } } });
   const page = await person(browser);
   await signIn(page, stand, "operator", "/links/new/fresh");
   await page.getByText("This link has no lanes yet").waitFor();

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startPositions } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { dialog, person, signIn, sound } from "./support/browser.mjs";
+import { FULL } from "./support/looks.mjs";
+import { theBrowser, thePositions } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
-const FULL = (process.env.ANABRANCH_TIER ?? "full") === "full";
 /** Spark starts within this, also on a machine that is busy. */
 const SPARK = { timeout: 240_000 };
 let stand;
@@ -16,13 +16,9 @@ let browser;
 let operator;
 let approver;
 before(async () => {
-  [stand, browser] = await together(startPositions(...(FULL ? ["--copied"] : [])), startBrowser());
-  [operator, approver] = await Promise.all([person(browser), person(browser)]);
+  [stand, browser] = await together(thePositions(...(FULL ? ["--copied"] : [])), theBrowser());
+  [operator, approver] = await Promise.all([person(browser, { stays: true }), person(browser, { stays: true })]);
   await Promise.all([signIn(operator, stand, "operator"), signIn(approver, stand, "approver")]);
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
 });
 
 /** Every file of the checkpoint by its path, in hexadecimal digits. */

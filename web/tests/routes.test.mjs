@@ -3,22 +3,18 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { dialog, person, signIn, sound } from "./support/browser.mjs";
 import { clientId, example, fillRoutes, publish, register, reporting, REPORTS, TABLE } from "./support/routes.mjs";
-import { startStand } from "./support/stand.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 let stand;
 let browser;
 let quiet;
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
+  [stand, browser] = await together(theStand(), theBrowser());
 });
-after(async () => {
-  quiet?.();
-  await browser?.close();
-  await stand?.end();
-});
+after(() => quiet?.());
 
 const newest = async () => (await stand.ask("GET", "routes")).body;
 const copied = (page) => page.evaluate(() => navigator.clipboard.readText());

@@ -1,23 +1,20 @@
 // Signing in and out, and coming back to the page that was wanted.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { PAGES, person, shows, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startStand } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { PAGES, person, shows, signIn, signInByForm, sound } from "./support/browser.mjs";
+import { full } from "./support/looks.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
+  [stand, browser] = await together(theStand(), theBrowser());
 });
 
 test("a deep link shows its page after signing in", async () => {
   const page = await person(browser);
-  await signIn(page, stand, "viewer", PAGES.lane);
+  await signInByForm(page, stand, "viewer", PAGES.lane);
   await shows(page, "lane");
   assert.equal(new URL(page.url()).pathname, PAGES.lane);
   sound(page);
@@ -63,7 +60,7 @@ test("a revoked token signs an open page out", async () => {
   await page.getByLabel("Token").waitFor();
 });
 
-test("the theme is the system's or the chosen one, and is kept", async () => {
+full("the theme is the system's or the chosen one, and is kept", async () => {
   const page = await person(browser, { theme: "dark" });
   await signIn(page, stand, "viewer");
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

@@ -1,33 +1,23 @@
 // Switches: clients that run are moved to another cluster; how far that is, told as it happens, and giving it up.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import axe from "@axe-core/playwright";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { dialog, person, signIn, sound } from "./support/browser.mjs";
 import { beginSwitch, clientId, MOVED, paused, publish, register, reporting, REPORTS, TABLE } from "./support/routes.mjs";
-import { startStand } from "./support/stand.mjs";
+import { fits, found, NARROW } from "./support/looks.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
-
-const { AxeBuilder } = axe.AxeBuilder ? axe : { AxeBuilder: axe.default ?? axe };
 
 let stand;
 let browser;
 let quiet;
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
+  [stand, browser] = await together(theStand(), theBrowser());
 });
-after(async () => {
-  quiet?.();
-  await browser?.close();
-  await stand?.end();
-});
+after(() => quiet?.());
 
 const copied = (page) => page.evaluate(() => navigator.clipboard.readText());
 const steps = (page) => page.getByRole("region", { name: "How far it has come" }).getByRole("listitem").allInnerTexts();
 const row = (page, name) => page.getByRole("table", { name: "Clients that it moves" }).getByRole("row", { name });
-const found = async (page) => {
-  const { violations } = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).setLegacyMode().analyze();
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
-};
 
 test("before the first switch its page says what one is, and how it begins", async () => {
   const page = await person(browser);
@@ -82,7 +72,7 @@ test("a switch is shown as it goes, and given up by somebody who may, with a rea
   await page.getByRole("link", { name: "Look at the switch" }).click();
   await page.getByText("How far it has come").waitFor();
 
-  const second = await person(browser, { width: 360, height: 640 });
+  const second = await person(browser, NARROW);
   await signIn(second, stand, "approver", `/routes/switches/${id}`);
   await second.getByRole("button", { name: "Give it up" }).click();
   await dialog(second).getByText("Every client goes on where it was, at the record where it was.").waitFor();
@@ -91,7 +81,7 @@ test("a switch is shown as it goes, and given up by somebody who may, with a rea
   await dialog(second).getByLabel("Reason").fill("too early in the day");
   await dialog(second).getByText(`anabranch route cancel ${id} --reason 'too early in the day' --execute`).waitFor();
   assert.deepEqual(await found(second), []);
-  assert.equal(await second.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
+  await fits(second);
   await dialog(second).getByRole("button", { name: "Give it up" }).click();
   for (const one of [page, second]) {
     await one.getByText("It was given up, and nothing was published").waitFor();

@@ -1,20 +1,17 @@
 // What the command line can beside links: maps from records, MirrorMaker 2, proofs, many offsets; and each of its commands.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startStand } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { dialog, person, signIn, sound } from "./support/browser.mjs";
+import { full } from "./support/looks.mjs";
+import { theBrowser, theStand } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 const LINK = "/links/new/old-new";
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await together(startStand(), startBrowser());
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
+  [stand, browser] = await together(theStand(), theBrowser());
 });
 
 const copied = (page) => page.evaluate(() => navigator.clipboard.readText());
@@ -181,7 +178,7 @@ test("a rewrite is proved position by position, and what is not as it must be is
   sound(page);
 });
 
-test("a comparison's report is saved as it was made", async () => {
+full("a comparison's report is saved as it was made", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer", `${LINK}/verification`);
   const { name, text } = await saved(page, page.getByRole("button", { name: "Save the report (JSON)" }));
@@ -191,7 +188,7 @@ test("a comparison's report is saved as it was made", async () => {
   await page.getByText("anabranch verify show old-new --target new --report").waitFor();
 });
 
-test("accounts, tokens and probes have their commands, with what was typed", async () => {
+full("accounts, tokens and probes have their commands, with what was typed", async () => {
   const page = await person(browser);
   await signIn(page, stand, "admin", "/accounts");
   const says = (text) => dialog(page).getByText(text, { exact: true }).waitFor();

@@ -15,10 +15,11 @@ import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from anabranch.operations.migrations import lost
@@ -30,6 +31,7 @@ from qa.service import serving, until
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.lab import Running, link
 from tests.integration.links.topics import create, numbered, produce
+from tests.simulated import Simulated
 
 TOPIC, GROUP = "orders", "billing"
 RECORDS, READ = 200, 12
@@ -125,10 +127,16 @@ def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
         print(json.dumps({"done": word, "found": found}), flush=True)
 
 
-def main() -> None:
+def clusters(simulated: bool) -> Sequence[Any]:
+    """The old one, which is restarted, and the new one."""
+    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
+    return [Simulated(spec, seed) for seed, spec in enumerate(specs)] if simulated else start_clusters(specs)
+
+
+def main(arguments: Sequence[str]) -> None:
     """Serve until standard input ends."""
     log_plainly()  # on standard error: what stands on standard output is for who started this
-    old, new = start_clusters([ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)])  # the old one is restarted
+    old, new = clusters("--simulated" in arguments)
     with tempfile.TemporaryDirectory() as name, old, new, ExitStack() as stack:
         directory, sides = Path(name), {"old": old, "new": new}
         stack.enter_context(patch.object(lost, "LOOK_LOST_S", 0.5))  # killed here, it does not answer later either
@@ -161,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -3,8 +3,8 @@
 Prints one line of JSON: addresses, and a token for each role.  Lanes move on each second.  Words on standard input:
 ``away`` ends the cluster ``far``, ``back`` starts it again; the end of the input ends it all.
 
-``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's; ``--empty`` has neither a cluster
-nor a link, nor a directory of checkpoints.
+``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's.  ``fresh`` is a second one: it
+knows neither a cluster nor a link, nor a directory of checkpoints.
 """
 
 from __future__ import annotations
@@ -112,17 +112,6 @@ def obey(far: Simulated) -> None:
         print(json.dumps({"done": line.strip()}), flush=True)
 
 
-def empty(port: int) -> None:
-    """A service that was started a moment ago, for somebody who has done nothing yet."""
-    with (
-        tempfile.TemporaryDirectory() as name,
-        serving(str(Path(name) / "store.db"), {}, Path(name), port=port) as served,
-    ):
-        print(json.dumps({"url": f"http://127.0.0.1:{served.port}", "tokens": served.tokens}), flush=True)
-        for _ in sys.stdin:
-            pass
-
-
 def main(arguments: Sequence[str]) -> None:
     """Serve until standard input ends."""
     snapshot.SETTLE_S = SETTLE_S
@@ -130,11 +119,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lanes", type=int, default=0)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--empty", action="store_true")
     asked = parser.parse_args(arguments)
-    if asked.empty:
-        empty(asked.port)
-        return
     with tempfile.TemporaryDirectory() as name, lab() as both, Simulated(ClusterSpec(name="far"), 3) as far:
         directory, ended = Path(name), threading.Event()
         context = ClusterContext("far", tuple(far.bootstrap.split(",")))
@@ -146,18 +131,21 @@ def main(arguments: Sequence[str]) -> None:
         known = world.contexts_of(("old", both.here.context()), ("new", both.there.context()), ("far", far.context()))
         checkpoint = world.checkpoint(directory / "checkpoints" / "orders-job")
         maps = world.maps(both, directory / "checkpoints" / "adopting.json", "adopting")
-        (directory / "second").mkdir()
+        for other in ("second", "fresh"):
+            (directory / other).mkdir()
         store, roots = str(directory / "store.db"), (str(directory / "checkpoints"),)
         with serving(store, known, directory, roots=roots, port=asked.port) as served, ExitStack() as others:
             until(lambda: served.instance.acting.acts)  # before there is another one that could
             second = others.enter_context(serving(store, known, directory / "second", roots=roots))
             until(lambda: second.instance.acting.holder and len(served.instance.board.seen) >= len(known) - 1)
+            fresh = others.enter_context(serving(str(directory / "fresh.db"), {}, directory / "fresh"))
             remember(served, bool(asked.lanes))
             told = {
                 "url": f"http://127.0.0.1:{served.port}",
                 "shows": f"http://127.0.0.1:{second.port}",
                 "acting": served.instance.name,
                 "tokens": served.tokens,
+                "fresh": {"url": f"http://127.0.0.1:{fresh.port}", "tokens": fresh.tokens},
                 "link": LINK,
                 "checkpoint": str(checkpoint),
                 "maps": str(maps),

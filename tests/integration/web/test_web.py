@@ -1,4 +1,4 @@
-"""The pages in a real browser, beside simulated or real clusters: what `npm test` runs, a file a test, as CI has it."""
+"""The pages in a real browser, beside simulated or real clusters: what `npm test` runs, by the stands they share."""
 
 from __future__ import annotations
 
@@ -15,21 +15,37 @@ pytestmark = pytest.mark.test
 
 ROOT = Path(__file__).parents[3]
 WEB = ROOT / "web"
-LONG = "sandbox.test.mjs"
-"""Beside real clusters, Spark and a provider: two minutes."""
-FILES = [
-    pytest.param(path.name, marks=[pytest.mark.full] if path.name == LONG else [])
-    for path in sorted((WEB / "tests").glob("*.test.mjs"))
-]
+GROUPS = {
+    "pages": ("pages", "sign-in", "empty", "tools", "actions"),
+    "routes": ("routes",),
+    "switches": ("switches",),
+    "streams": ("streams", "stream-upkeep"),
+    "migrations": ("migrations",),
+    "lanes": ("lanes",),
+    "words": ("migration-words", "sql-words", "stand", "yaml"),
+    "positions": ("positions",),
+    "sandbox": ("sandbox",),
+}
+"""Files that share a browser and a stand: both begin once, and end with the last test of them."""
+LONG = {"positions", "sandbox"}
+"""Beside real clusters, with Spark or a provider: minutes."""
+FILES = [pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in GROUPS]
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_the_pages_do_what_is_promised(file: str, pytestconfig: pytest.Config) -> None:
+def test_each_file_of_the_pages_is_run_once() -> None:
+    """A file that stands in no group would never be run."""
+    files = sorted(path.name.removesuffix(".test.mjs") for path in (WEB / "tests").glob("*.test.mjs"))
+    assert sorted(file for group in GROUPS.values() for file in group) == files
+
+
+@pytest.mark.parametrize("group", FILES)
+def test_the_pages_do_what_is_promised(group: str, pytestconfig: pytest.Config) -> None:
     """Sign-in, every page's content, plans that are applied, 10,000 lanes, what axe finds, narrow windows."""
     assert (WEB / "node_modules").is_dir(), "run `make web` first"
     assert (ROOT / "src/anabranch/service/static/index.html").is_file(), "run `make web` first"
+    script = "".join(f"import './tests/{file}.test.mjs';" for file in GROUPS[group])
     done = subprocess.run(
-        ["node", "--test", "--test-reporter=spec", f"tests/{file}"],
+        ["node", "--test-reporter=spec", "--input-type=module", "--eval", script],
         cwd=WEB,
         env={
             **os.environ,

@@ -80,24 +80,30 @@ export const SHOWN = {
   nowhere: "There is no page at this address",
 };
 
+/** Chromium's own choice for machines without a display is a graphics card in software, which costs half as much again. */
+const WITHOUT = /single-process|no-zygote|swiftshader|use-gl|in-process-gpu|ignore-gpu/;
+
 export async function startBrowser() {
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
     // Several people look at once: each browser window has a process of its own.
-    args: chromium.args.filter((one) => one !== "--single-process"),
+    args: [...chromium.args.filter((one) => !WITHOUT.test(one)), "--disable-gpu"],
     headless: true,
   });
   return browser;
 }
 
-/** A page of a person's own browser; what fails in it fails the test. */
-export async function person(browser, { theme = "light", width = 1280, height = 900 } = {}) {
+const open = new Set();
+
+/** A page of a person's own browser; what fails in it fails the test.  One that stays is not closed with its test. */
+export async function person(browser, { theme = "light", width = 1280, height = 900, stays = false } = {}) {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: theme,
     locale: "en-US",
     permissions: ["clipboard-read", "clipboard-write"],
   });
+  if (!stays) open.add(context);
   const page = await context.newPage();
   page.setDefaultTimeout(120_000 * Number(process.env.ANABRANCH_TIMEOUT_SCALE ?? 1));
   page.faults = [];
@@ -109,8 +115,24 @@ export async function person(browser, { theme = "light", width = 1280, height = 
   return page;
 }
 
+/** Close what people have opened: a page that nobody looks at any more reads, and is drawn, all the same. */
+export async function closePeople() {
+  const contexts = [...open];
+  open.clear();
+  await Promise.all(contexts.map((one) => one.close()));
+}
+
+/** Be signed in, and on a page: as who has signed in before. */
 export async function signIn(page, stand, role, path = "/", url = stand.url) {
+  const answer = await page.request.post(`${url}/api/v1/session`, { data: { token: stand.tokens[role] } });
+  assert.equal(answer.status(), 204, await answer.text());
   await page.goto(url + path);
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+}
+
+/** Sign in by the form, as who comes for the first time. */
+export async function signInByForm(page, stand, role, path = "/") {
+  await page.goto(stand.url + path);
   await page.getByLabel("Token").fill(stand.tokens[role]);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();

@@ -1,5 +1,4 @@
 // A migration that is driven beside real clusters.
-import assert from "node:assert/strict";
 import { dialog } from "./browser.mjs";
 
 /** Press a button, look at the plan, and have it applied; the dialog stays open. */
@@ -20,8 +19,3 @@ export const wave = (page, name) => page.getByRole("region", { name: `Wave ${nam
 
 /** The steps of a run, as they read. */
 export const steps = (page, what) => page.getByRole("list", { name: `Steps: ${what}` }).getByRole("listitem");
-
-export async function fits(page) {
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `${over} pixels too wide`);
-}

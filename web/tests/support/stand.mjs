@@ -16,7 +16,7 @@ const LOG = 3_000;
 
 export const startStand = (...options) => start("tests.integration.web.stand", options);
 export const startSandbox = () => start("tests.integration.web.sandbox_stand", []);
-export const startMigrations = () => start("tests.integration.web.migration_stand", []);
+export const startMigrations = (...options) => start("tests.integration.web.migration_stand", options);
 export const startStreams = (...options) => start("tests.integration.web.streams_stand", options);
 export const startPositions = (...options) => start("tests.integration.web.positions_stand", options);
 
