@@ -47,7 +47,7 @@ test("a link's command line says all of it by flags, or comes with the file that
   sound(page);
 });
 
-test("a rewrite by given offsets comes with the offsets file that its command reads", async () => {
+full("a rewrite by given offsets comes with the offsets file that its command reads", async () => {
   const page = await person(browser);
   await signIn(page, stand, "operator", "/checkpoints/rewrite");
   const form = page.getByRole("region", { name: "Plan a rewrite" });

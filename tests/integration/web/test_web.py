@@ -56,7 +56,7 @@ def test_the_pages_do_what_is_promised(group: str, pytestconfig: pytest.Config) 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=max(600.0, 10 * TIMEOUT_S),
+        timeout=max(1200.0, 20 * TIMEOUT_S),
         check=False,
     )
     failing = done.stdout.rpartition("failing tests:")[2]  # all of it, where none is told
