@@ -38,6 +38,7 @@ from anabranch.service.route_desk import ServiceDesk
 from anabranch.service.routing import Routing
 from anabranch.service.settings import ServeSettings
 from anabranch.service.stored import Stored
+from anabranch.service.stream_links import StreamLinks
 from anabranch.service.stream_specs import catalog_spec_for
 from anabranch.service.streaming import Streaming
 from anabranch.service.switch_answers import switch_summary
@@ -98,6 +99,8 @@ class Instance:
         self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
         grants = partial(catalog_spec_for, stored, self.routing, self.clusters, settings.jobs.settings)
         self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
+        self.board = Board(self.clusters, self._read)
+        self.stream_links = StreamLinks(self.board)
         self.reach = Reach(
             self.clusters,
             settings.jobs,
@@ -110,8 +113,8 @@ class Instance:
             self.trials,
             self.alerting,
             self.artifacts,
+            self.stream_links,
         )
-        self.board = Board(self.clusters, self._read)
         self.answers = AnswerCache(lambda: self.board.version)
         self.acting = Acting(stored, self.reach, self.hub, name)
         self.switch_steps = SwitchSteps(

@@ -17,6 +17,7 @@ from anabranch.service.job_settings import JobSettings
 from anabranch.service.launching import Launching
 from anabranch.service.migrating import Migrating
 from anabranch.service.route_desk import ServiceDesk
+from anabranch.service.stream_links import StreamLinks
 from anabranch.service.streaming import Streaming
 from anabranch.service.telling import Tell, nobody
 from anabranch.service.trials import Trials
@@ -33,8 +34,9 @@ class Reach:
     """``roots`` are where checkpoints may be read and written, all below them; none where nothing may.
 
     ``routes`` is where route tables are published, ``migrating`` goes on with the runs of migrations, ``streaming``
-    looks after streams, whose functions come from ``artifacts``, ``trials`` tries scripts, ``alerting`` has who is told
-    of alerts.  ``launched`` keeps each job that was started, for whom; ``tell`` keeps how far the operation came.
+    looks after streams, whose functions come from ``artifacts``, ``stream_links`` are links beside them, ``trials``
+    tries scripts, ``alerting`` has who is told of alerts.  ``launched`` keeps each job that was started, for whom;
+    ``tell`` keeps how far the operation came.
     ``account`` is who applies a plan that ``planned_by`` has made.  ``ending`` is set as the service ends.
     """
 
@@ -49,6 +51,7 @@ class Reach:
     trials: Trials
     alerting: Alerting
     artifacts: ArtifactDesk
+    stream_links: StreamLinks
     account: str = ""
     planned_by: str = ""
     tell: Tell = nobody

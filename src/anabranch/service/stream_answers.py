@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from anabranch.operations.streams.checkpointing import SavedQueryLine, lines_of
 from anabranch.service.stream_live import LiveRun
+from anabranch.service.words import command
 from anabranch.storage.saved_checkpoints import SavedCheckpoint
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.artifacts.values import ArtifactPin
-from anabranch.streams.kinds import StreamKind
+from anabranch.streams.kinds import StreamJobKind, StreamKind
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion
 
@@ -45,21 +46,25 @@ class StreamSummary:
 
     ``starts`` counts its starts; ``former`` is the version that was published before, 0 where none was.
     ``queries`` are of its open run; they are none where that is on another machine, or has told nothing yet.
+    A link has its ``target``, no version, and one query, which copies; since when it is in its state is not known.
+    ``look`` is the command that shows more of it.
     """
 
     name: str
-    kind: StreamKind
+    kind: StreamJobKind
     owner: str
     description: str
     state: StreamState
     wanted: StreamWanted
     why: str
-    since_ms: int
+    since_ms: int | None
     published: int
     former: int
     starts: int
     running_version: int | None
     queries: tuple[StreamQueryAnswer, ...]
+    target: str
+    look: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +95,10 @@ class StreamVersionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StreamRunAnswer:
-    """A start of a stream; ``exit_code`` is None while it runs, and where nobody saw how it ended.
+    """A start of a stream, or of a link by the service.
 
-    ``launcher`` is empty for one that began before that was kept.
+    ``exit_code`` is None while it runs, and where nobody saw how it ended; ``launcher`` is empty for one that began
+    before that was kept, and for a link.
     """
 
     id: str
@@ -150,7 +156,7 @@ def summary_of(
     """A stream in a list."""
     return StreamSummary(
         stream.name,
-        kind,
+        StreamJobKind(kind.value),
         stream.owner,
         stream.description,
         stream.state,
@@ -162,6 +168,8 @@ def summary_of(
         stream.fence,
         None if run is None else run.version,
         () if live is None else tuple(_query(name, told) for name, told in live.queries.items()),
+        "",
+        command("stream", "show", stream.name),
     )
 
 

@@ -16,6 +16,14 @@ class StreamKind(StrEnum):
     PYSPARK = "pyspark"
 
 
+class StreamJobKind(StrEnum):
+    """The kind of a job that is listed with streams: that of a stream, or a link, which has no versions."""
+
+    SQL = "sql"
+    PYSPARK = "pyspark"
+    LINK = "link"
+
+
 def kind_of_file(path: PurePath) -> StreamKind:
     """By the ending of a file: ``.py`` is PySpark, and all else a script."""
     return StreamKind.PYSPARK if path.suffix == ".py" else StreamKind.SQL

@@ -53,15 +53,19 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         until(lambda: served.instance.acting.acts)
         asked = {"id": link, "source": "old", "target": "new", "filter": {"include": [f"{link}-.*"]}}
         did(served, "links/create", {"link": asked})
-        started = did(served, "links/run", on_link)
         until(lambda: served.ask("GET", where).status == 200)
+        started = did(served, "streams/start", {"stream": link})
         until(lambda: served.get(where)["summary"]["totals"]["complete"])
         refused = served.ask("POST", "/api/v1/links/run/plan", on_link, role="operator")
         assert (refused.status, refused.json["title"]) == (409, "link runs")
     with serving(store, contexts, tmp_path, name="second") as served:
         until(lambda: served.instance.acting.acts and served.ask("GET", where).status == 200)
         (process,) = served.get(f"{where}/processes")
-        assert (process["pid"], process["ended_at"]) == (started["process"], None)
+        job = served.get(f"/api/v1/streams/{link}")
+        assert (job["stream"]["kind"], job["stream"]["state"]) == ("link", "running")
+        (run,) = job["runs"]
+        assert (run["id"], run["pid"], run["ended_at_ms"]) == (started["run"], process["pid"], None)
+        assert served.get(f"/api/v1/streams/{link}/runs/{run['id']}/log")["lines"]
         produce(old, topic, numbered(40, first=60), batch=9)
         assert did(served, "verify/start", {**on_link, "reader": "batches"})["verdict"] == "equal"
         compared = served.get(f"{where}/verification")
@@ -79,7 +83,8 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         )
         did(served, "links/set", {**on_link, "sync_groups": ["none"]})
         until(lambda: served.get(where)["record"]["wanted"]["spec"].get("groups") is None)
-        assert did(served, "links/stop", on_link)["ended"]
+        assert did(served, "streams/stop", {"stream": link})["wanted"] == "stopped"
+        until(lambda: served.get(f"/api/v1/streams/{link}")["stream"]["state"] == "stopped")
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
         did(served, "links/delete", on_link)
         until(lambda: served.ask("GET", where).status == 404)

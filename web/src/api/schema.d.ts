@@ -1927,7 +1927,7 @@ export interface paths {
         };
         /**
          * Streams
-         * @description The streams, by name, with how their queries go.
+         * @description The streams, by name, with how their queries go; then the links of the clusters that were read.
          */
         get: operations["streams_api_v1_streams_get"];
         put?: never;
@@ -2117,7 +2117,7 @@ export interface paths {
         };
         /**
          * Stream
-         * @description One stream: its state, its versions, and its runs.
+         * @description One stream: its state, its versions, and its runs; or a link, with the runs that the service has started.
          */
         get: operations["stream_api_v1_streams__name__get"];
         put?: never;
@@ -3132,7 +3132,9 @@ export interface components {
             migration: string;
         };
         ChangedStream: {
+            run: string;
             stream: string;
+            target: string;
             version: number;
             wanted: string;
         };
@@ -5780,6 +5782,7 @@ export interface components {
             start: string;
             state: components["schemas"]["StreamState"];
             stream: string;
+            target: string;
             verb: components["schemas"]["StreamVerb"];
             version: number;
         };
@@ -6116,7 +6119,7 @@ export interface components {
         };
         /**
          * StartStreamRequest
-         * @description How a start goes on where its checkpoints are.
+         * @description How a start goes on where its checkpoints are; a link goes on at its positions alone.
          */
         StartStreamRequest: {
             /**
@@ -6133,6 +6136,11 @@ export interface components {
             state: components["schemas"]["StateChoice"];
             /** Stream */
             stream: string;
+            /**
+             * Target
+             * @default
+             */
+            target: string;
         };
         /**
          * StartWavesRequest
@@ -6189,6 +6197,19 @@ export interface components {
          * @enum {string}
          */
         StopSavepoint: "refuse" | "translate";
+        /**
+         * StopStreamRequest
+         * @description A stream; or a link, which a target tells apart from a stream of its name.
+         */
+        StopStreamRequest: {
+            /** Stream */
+            stream: string;
+            /**
+             * Target
+             * @default
+             */
+            target: string;
+        };
         StoredArtifact: {
             created: number;
             description: string;
@@ -6260,6 +6281,8 @@ export interface components {
             /** Stream */
             stream: string;
         };
+        /** @enum {string} */
+        StreamJobKind: "sql" | "pyspark" | "link";
         /**
          * StreamKind
          * @description The kind of a stream; it is that of its first version, and of all others.
@@ -6327,15 +6350,17 @@ export interface components {
         StreamSummary: {
             description: string;
             former: number;
-            kind: components["schemas"]["StreamKind"];
+            kind: components["schemas"]["StreamJobKind"];
+            look: string;
             name: string;
             owner: string;
             published: number;
             queries: components["schemas"]["StreamQueryAnswer"][];
             running_version: number | null;
-            since_ms: number;
+            since_ms: number | null;
             starts: number;
             state: components["schemas"]["StreamState"];
+            target: string;
             wanted: components["schemas"]["StreamWanted"];
             why: string;
         };
@@ -12003,7 +12028,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StreamRequest"];
+                "application/json": components["schemas"]["StopStreamRequest"];
             };
         };
         responses: {
@@ -12038,7 +12063,10 @@ export interface operations {
     };
     stream_api_v1_streams__name__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The target of a link, which tells it apart from a stream. */
+                target?: string | null;
+            };
             header?: never;
             path: {
                 name: string;
@@ -12251,6 +12279,8 @@ export interface operations {
                 search?: string;
                 /** @description At most so many lines, the newest. */
                 limit?: number;
+                /** @description The target of a link, which tells it apart from a stream. */
+                target?: string | null;
             };
             header?: never;
             path: {

@@ -13,7 +13,7 @@ import typer
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
-from anabranch.cli.streams.asking import StreamArgument, change, path_of
+from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, change, found, path_of
 from anabranch.cli.streams.beginning import FromCheckpointOption, FromOption, KeepStateOption, NewStateOption, begin_of
 from anabranch.config.streamspec import StreamBegin
 from anabranch.errors import ClusterError, InvalidFieldError, RefusedError
@@ -60,14 +60,16 @@ def start(
     keep_state: KeepStateOption = False,
     from_: FromOption = None,
     from_checkpoint: FromCheckpointOption = None,
+    target: TargetOfLinkOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Start the published version of a stream; it goes on exactly where its checkpoints are.
 
     A version whose queries do not go on with them is refused, with what has changed, unless an option says what to do.
+    A link goes on exactly at its positions, as `link run` does, by the service.
     """
-    asked = _begin(new_state, keep_state, from_, from_checkpoint)
+    asked = _begin(new_state, keep_state, from_, from_checkpoint, target)
     client = service_of(ctx, service)
     _drive(client, "start", name, wait, output, lambda state: state is StreamState.RUNNING, asked=asked)
 
@@ -76,11 +78,14 @@ def stop(
     ctx: typer.Context,
     name: StreamArgument,
     wait: WaitOption = 120.0,
+    target: TargetOfLinkOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Have a stream end after the micro-batch that runs, and stay stopped."""
-    _drive(service_of(ctx, service), "stop", name, wait, output, lambda state: state is StreamState.STOPPED)
+    """Have a stream end after the micro-batch that runs, and stay stopped; a link ends as `link stop` has it."""
+    asked = _begin(new_state=False, keep_state=False, start=None, saved=None, target=target)
+    client = service_of(ctx, service)
+    _drive(client, "stop", name, wait, output, lambda state: state is StreamState.STOPPED, asked=asked)
 
 
 def restart(
@@ -91,13 +96,14 @@ def restart(
     keep_state: KeepStateOption = False,
     from_: FromOption = None,
     from_checkpoint: FromCheckpointOption = None,
+    target: TargetOfLinkOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Have a stream end, and start it with the version that is published; the options are those of `stream start`."""
-    asked = _begin(new_state, keep_state, from_, from_checkpoint)
+    asked = _begin(new_state, keep_state, from_, from_checkpoint, target)
     client = service_of(ctx, service)
-    before = _fence(client.get(path_of(name)))
+    before = _fence(found(client, name, target))
     _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before, asked)
 
 
@@ -111,7 +117,9 @@ def _drive(
     after: int = 0,
     asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    change(client, verb, {"stream": name, **asked}, render.run_plan, render.wanted, output)
+    done = change(client, verb, {"stream": name, **asked}, render.run_plan, render.wanted, output)
+    if done["target"]:  # a link: what came of it is known
+        return
     deadline = time.monotonic() + wait
     told = ""
     while wait:
@@ -136,8 +144,14 @@ def _drive(
         time.sleep(LOOK_S)
 
 
-def _begin(new_state: bool, keep_state: bool, start: str | None, saved: str | None) -> dict[str, Any]:
+def _begin(
+    new_state: bool, keep_state: bool, start: str | None, saved: str | None, target: str | None
+) -> dict[str, Any]:
     """The options as the service's request has them; what is as by default is left out."""
+    return {**_start(new_state, keep_state, start, saved), **({"target": target} if target else {})}
+
+
+def _start(new_state: bool, keep_state: bool, start: str | None, saved: str | None) -> dict[str, Any]:
     begin = begin_of(0, new_state, keep_state, start)
     if saved is not None:
         if begin != StreamBegin():

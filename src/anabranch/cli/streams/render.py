@@ -13,7 +13,7 @@ from anabranch.cli.render import grid
 from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.service_options import repeated_service
 from anabranch.cli.words import count, duration, moment, printable
-from anabranch.streams.kinds import StreamKind
+from anabranch.streams.kinds import StreamJobKind, StreamKind
 
 _STYLES = {
     "running": "green",
@@ -33,6 +33,7 @@ def streams(answer: Sequence[Mapping[str, Any]], now_ms: int) -> RenderableType:
     if not answer:
         return Text("no streams; save one with: anabranch stream create NAME FILE")
     names = "STREAM", "KIND", "STATE", "SINCE", "VERSION", "QUERIES", "ROWS/S", "LAG", "OWNER"
+    links = [one for one in answer if one["kind"] == StreamJobKind.LINK]
     table = grid(*names, right=("ROWS/S", "LAG"))
     for one in answer:
         queries = one["queries"]
@@ -42,21 +43,27 @@ def streams(answer: Sequence[Mapping[str, Any]], now_ms: int) -> RenderableType:
             one["name"],
             one["kind"],
             _state(one["state"]),
-            duration((now_ms - one["since_ms"]) / 1000),
+            _since(one, now_ms),
             _version(one),
             count(len(queries)) if queries else "",
             count(round(sum(rates))) if rates else "",
             count(sum(lags)) if lags else "",
-            printable(one["owner"]),
+            printable(one["owner"]) if one["kind"] != StreamJobKind.LINK else f"to {one['target']}",
         )
-    return table
+    if not links:
+        return table
+    look = links[0]["look"]
+    return Group(table, Text(f"more of a link, as of the first here: {look}", style="dim"))
 
 
 def stream(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
     """A stream with its queries and its newest runs."""
     one = answer["stream"]
     head = Text.assemble((one["name"], "bold"), ": ", _state(one["state"]))
-    head.append(f" for {duration((now_ms - one['since_ms']) / 1000)}, version {_version(one)}")
+    if one["kind"] == StreamJobKind.LINK:
+        head.append(f", a link to {one['target']}")
+    else:
+        head.append(f" for {_since(one, now_ms)}, version {_version(one)}")
     parts: list[RenderableType] = [head]
     if one["description"]:
         parts.append(Text(printable(one["description"])))
@@ -66,7 +73,8 @@ def stream(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
         parts.append(_queries(one["queries"]))
     if answer["runs"]:
         parts.append(_runs(answer["runs"][:MOST_RUNS]))
-    parts.append(Text(f"checkpoints: {answer['checkpoints']}", style="dim"))
+    last = f"more: {one['look']}" if one["kind"] == StreamJobKind.LINK else f"checkpoints: {answer['checkpoints']}"
+    parts.append(Text(last, style="dim"))
     return Group(*parts)
 
 
@@ -115,6 +123,8 @@ def publish_plan(shown: ServiceChange) -> RenderableType:
 def run_plan(shown: ServiceChange) -> RenderableType:
     """What would be done with a run."""
     plan = shown.plan
+    if plan["target"]:
+        return Text(f"{plan['verb']} link {plan['stream']} to {plan['target']}, which is {plan['state']}")
     how = {"keep": "; its state is kept", "new": "; a state that does not fit is begun anew"}.get(plan["choice"], "")
     how += f"; every query begins anew at {plan['start']}" if plan["start"] else ""
     head = Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
@@ -162,7 +172,10 @@ def published(done: Mapping[str, Any]) -> RenderableType:
 
 
 def wanted(done: Mapping[str, Any]) -> RenderableType:
-    """What is wanted of a stream now."""
+    """What is wanted of a stream now, or what became of a link."""
+    if done["target"]:
+        now = f"runs as {done['run']}" if done["run"] else "has ended"
+        return Text(f"link {done['stream']} to {done['target']} {now}")
     return Text(f"stream {done['stream']} is wanted {done['wanted']}")
 
 
@@ -175,20 +188,28 @@ def _state(state: str) -> Text:
     return Text(state, style=_STYLES.get(state, ""))
 
 
+def _since(one: Mapping[str, Any], now_ms: int) -> str:
+    """For how long it is in its state; of a link that is not known."""
+    return "" if one["since_ms"] is None else duration((now_ms - one["since_ms"]) / 1000)
+
+
 def _version(one: Mapping[str, Any]) -> str:
+    if one["kind"] == StreamJobKind.LINK:
+        return ""
     runs, next_one = one["running_version"], one["published"]
     return str(next_one) if runs in (None, next_one) else f"{runs} ({next_one} is published)"
 
 
 def _queries(queries: Sequence[Mapping[str, Any]]) -> RenderableType:
     table = grid(
-        *("QUERY", "CONNECTOR", "BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS", "WATERMARK"),
-        right=("BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS"),
+        *("QUERY", "CONNECTOR", "BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS"),
+        *("ERRORS", "RETRIES", "WATERMARK"),
+        right=("BATCH", "ROWS IN", "ROWS/S", "BATCH MS", "LAG", "STATE ROWS", "ERRORS", "RETRIES"),
     )
     for one in queries:
         rate = one["rows_per_second"]
         numbers = one["batch"], one["rows_in"], None if rate is None else round(rate), one["batch_ms"], one["lag"]
-        cells = [count(value) for value in (*numbers, one["state_rows"])]
+        cells = [count(value) for value in (*numbers, one["state_rows"], one["errors"], one["retries"])]
         table.add_row(one["query"], one["connector"], *cells, one["watermark"] or "")
     return table
 

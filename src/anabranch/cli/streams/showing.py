@@ -10,7 +10,7 @@ import typer
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
-from anabranch.cli.streams.asking import StreamArgument, path_of
+from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, found, found_stream, is_link, path_of
 from anabranch.cli.words import printable
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
@@ -22,16 +22,24 @@ FOLLOW_S = 1.0
 
 
 def list_(ctx: typer.Context, service: ServiceOption = None, output: FormatOption = Format.TABLE) -> None:
-    """List the streams of the service, with their states and how they go."""
-    answer: Any = service_of(ctx, service).get("/streams")
+    """List the streams of the service and the links beside them, with their states and how they go."""
+    client = service_of(ctx, service)
+    answer: Any = client.get("/streams")
     emit(answer, render.streams(answer, now_ms()), output)
+    for cluster in client.get("/links")["unread"]:
+        why = "" if cluster["problem"] is None else f": {cluster['problem']['detail']}"
+        typer.echo(printable(f"links to {cluster['name']} are not known now{why}"), err=True)
 
 
 def show(
-    ctx: typer.Context, name: StreamArgument, service: ServiceOption = None, output: FormatOption = Format.TABLE
+    ctx: typer.Context,
+    name: StreamArgument,
+    target: TargetOfLinkOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show one stream: its state and why, each query with its lag, and its newest runs."""
-    answer: Any = service_of(ctx, service).get(path_of(name))
+    """Show one stream, or a link: its state and why, each query with its lag, and its newest runs."""
+    answer: Any = found(service_of(ctx, service), name, target)
     emit(answer, render.stream(answer, now_ms()), output)
 
 
@@ -39,7 +47,7 @@ def versions(
     ctx: typer.Context, name: StreamArgument, service: ServiceOption = None, output: FormatOption = Format.TABLE
 ) -> None:
     """List the versions of a stream, the newest first."""
-    answer: Any = service_of(ctx, service).get(path_of(name))
+    answer: Any = found_stream(service_of(ctx, service), name, "versions")
     emit(answer["versions"], render.versions(answer), output)
 
 
@@ -56,7 +64,7 @@ def diff(
 ) -> None:
     """Show how a version differs from another: its script and its settings."""
     client = service_of(ctx, service)
-    newest = after or int(client.get(path_of(name))["versions"][0]["number"])
+    newest = after or int(found_stream(client, name, "diff")["versions"][0]["number"])
     both = [_version(client.get(f"{path_of(name)}/versions/{number}")) for number in (before, newest)]
     lines = difference(*both)
     emit({"stream": name, "before": before, "after": newest, "lines": lines}, render.diff(lines), output)
@@ -71,24 +79,28 @@ def logs(
     grep: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Only lines with this text.")] = "",
     lines: Annotated[int, typer.Option("--lines", min=1, max=5000, help="At most so many, the newest.")] = 200,
     follow: Annotated[bool, typer.Option("--follow", help="Go on with new lines until Ctrl-C.")] = False,
+    target: TargetOfLinkOption = None,
     service: ServiceOption = None,
 ) -> None:
     """Write what Spark and the job of a run have logged."""
     client = service_of(ctx, service)
     if run is None:
-        runs = client.get(path_of(name))["runs"]
+        answer: Any = found(client, name, target)
+        runs = answer["runs"]
         if not runs:
             fix = f"start it: anabranch stream start {name}"
-            raise InvalidFieldError("stream logs", "STREAM", f"stream {name} has never run", fix)
+            what = f"the service has never started link {name}" if is_link(answer) else f"stream {name} has never run"
+            raise InvalidFieldError("stream logs", "STREAM", what, fix)
         run = str(runs[0]["id"])
     written: list[str] = []
     while True:
-        answer: Any = client.get(f"{path_of(name)}/runs/{run}/log", search=grep, limit=5000 if follow else lines)
-        found = [str(line) for line in answer["lines"]]
-        fresh = found[-lines:] if not written else _after(written, found)
+        most = 5000 if follow else lines
+        answer = client.get(f"{path_of(name)}/runs/{run}/log", search=grep, limit=most, target=target)
+        read = [str(line) for line in answer["lines"]]
+        fresh = read[-lines:] if not written else _after(written, read)
         for line in fresh:
             typer.echo(printable(line))
-        written = found
+        written = read
         if not follow:
             return
         time.sleep(FOLLOW_S)

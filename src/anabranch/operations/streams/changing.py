@@ -86,7 +86,7 @@ class RunStreamPlan:
     """What would be done with the run of a stream that stands in ``state``; ``version`` is what a start runs.
 
     ``choice`` is for queries whose state no longer fits; ``start`` a position where every query begins anew, or empty;
-    ``checkpoint`` a saved one that every query goes ``back`` to, or empty.
+    ``checkpoint`` a saved one that every query goes ``back`` to, or empty.  A link has its ``target``, and no version.
     """
 
     stream: str
@@ -100,6 +100,7 @@ class RunStreamPlan:
     hash: str
     revision: int = field(metadata=REQUEST)
     run: str = field(default="", metadata=REQUEST)
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,16 @@ class DeleteStreamPlan:
 
 @dataclass(frozen=True, slots=True)
 class ChangedStream:
-    """A stream that was changed, and what a person now wants of it."""
+    """A stream that was changed, and what a person now wants of it.
+
+    A link has its ``target``, and the ``run`` that was started for it.
+    """
 
     stream: str
     version: int
     wanted: str
+    target: str = ""
+    run: str = ""
 
 
 async def plan_publish(stored: StoredStreams, name: str, version: int | None) -> PublishStreamPlan:

@@ -43,7 +43,8 @@ async def _may_see(here: Instance, caller: Caller) -> MaySee:
 
 async def _kept(here: Instance, name: str, version: int | None) -> StoredLineage:
     streams, lineages = here.stored.streams, here.stored.lineages
-    runs = await here.stored.ask(lambda: streams.version(name, streams.get(name).published))
+    with here.stream_links.refusing("lineage"):
+        runs = await here.stored.ask(lambda: streams.version(name, streams.get(name).published))
     if runs.kind is StreamKind.PYSPARK:
         why = "its code may read and write what no plan of Spark shows"
         raise NotOfPySparkError("lineage", why, "write what matters as SQL; docs/reference/streams.md")

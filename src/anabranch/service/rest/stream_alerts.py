@@ -58,9 +58,10 @@ async def alerts(here: Here, _: AsViewer) -> JSONResponse:
 async def stream_alerts(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
     """The alerts of one stream, those that are over too, and its rules."""
     stored = here.stored
-    _kept, found, (rules, _revision) = await stored.ask(
-        lambda: (stored.streams.get(name), stored.alerts.of(name), stored.alerts.rules(name))
-    )
+    with here.stream_links.refusing("alerts"):
+        _kept, found, (rules, _revision) = await stored.ask(
+            lambda: (stored.streams.get(name), stored.alerts.of(name), stored.alerts.rules(name))
+        )
     told = tuple(_answer(name, one) for one in found)
     receivers = rules.told_to(here.alerting.receivers)
     return answer(StreamAlertsAnswer(name, told, rule_lines(rules, DEFAULTS), receivers))

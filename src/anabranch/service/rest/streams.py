@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 
 from anabranch.operations.streams.checkpointing import local_files
 from anabranch.service.answers import answered
+from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.errors import NoStreamLogError
 from anabranch.service.instance import Instance
 from anabranch.service.stream_answers import (
@@ -25,29 +26,39 @@ from anabranch.service.stream_answers import (
     summary_of,
     version_answer,
 )
+from anabranch.service.stream_link_answers import link_answer, link_summary
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.storage.saved_checkpoints import saved
-from anabranch.store.streams import StoredStream, StoredStreamRun
+from anabranch.store.runs import Run, RunKind
+from anabranch.store.streams import NoStreamError, StoredStream, StoredStreamRun
 from anabranch.streams.kinds import StreamKind
 
 router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
 StreamNamePath = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+TargetQuery = Annotated[
+    str | None,
+    Query(min_length=1, max_length=249, description="The target of a link, which tells it apart from a stream."),
+]
 LOG_BYTES = 4 << 20
 """So much of a log is looked through, from its end."""
 
 
 @router.get("", responses=answered(Sequence[StreamSummary]))
 async def streams(here: Here, _: AsViewer) -> JSONResponse:
-    """The streams, by name, with how their queries go."""
+    """The streams, by name, with how their queries go; then the links of the clusters that were read."""
     stored = here.stored.streams
     found, runs, kinds = await here.stored.ask(lambda: (stored.all(), stored.open_runs(), stored.kinds()))
-    return answer([_summary(here, one, kinds[one.name], runs.get(one.name)) for one in found if one.name in kinds])
+    kept = [_summary(here, one, kinds[one.name], runs.get(one.name)) for one in found if one.name in kinds]
+    return answer([*kept, *(link_summary(*one) for one in here.stream_links.every())])
 
 
 @router.get("/{name}", responses=answered(StreamAnswer))
-async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
-    """One stream: its state, its versions, and its runs."""
+async def stream(here: Here, name: StreamNamePath, _: AsViewer, target: TargetQuery = None) -> JSONResponse:
+    """One stream: its state, its versions, and its runs; or a link, with the runs that the service has started."""
     stored = here.stored.streams
+    link = await _link(here, name, target)
+    if link is not None:
+        return answer(link_answer(*link, await _link_runs(here, link)))
     kept, run, versions, runs = await here.stored.ask(
         lambda: (stored.get(name), stored.open_run(name), stored.versions(name), stored.runs_of(name))
     )
@@ -58,7 +69,8 @@ async def stream(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
 @router.get("/{name}/checkpoints", responses=answered(Sequence[SavedCheckpointAnswer]))
 async def checkpoints(here: Here, name: StreamNamePath, _: AsViewer) -> JSONResponse:
     """The checkpoints that were saved of a stream, the newest first."""
-    place = await here.streaming.place_of(name)
+    with here.stream_links.refusing("checkpoint"):
+        place = await here.streaming.place_of(name)
     found = await asyncio.to_thread(lambda: saved(local_files(name, place)))
     return answer([saved_answer(one) for one in found])
 
@@ -69,7 +81,8 @@ async def version(
 ) -> JSONResponse:
     """One version, with its script."""
     stored = here.stored.streams
-    found = await here.stored.ask(lambda: (stored.get(name), stored.version(name, number))[1])
+    with here.stream_links.refusing("versions"):
+        found = await here.stored.ask(lambda: (stored.get(name), stored.version(name, number))[1])
     return answer(version_answer(name, found))
 
 
@@ -81,15 +94,43 @@ async def log(
     _: AsViewer,
     search: Annotated[str, Query(max_length=200, description="Only lines with this text, whatever its case.")] = "",
     limit: Annotated[int, Query(ge=1, le=5000, description="At most so many lines, the newest.")] = 500,
+    target: TargetQuery = None,
 ) -> JSONResponse:
     """The log of a run on this machine: what Spark and the job itself have written."""
-    stored = here.stored.streams
-    runs = await here.stored.ask(lambda: (stored.get(name), stored.runs_of(name, 10_000))[1])
-    run = next((one for one in runs if one.id == run_id), None)
-    if run is None:
+    link, stored = await _link(here, name, target), here.stored.streams
+    if link is not None:
+        logs = [FilePath(one.log) for one in await _link_runs(here, link)]
+    else:
+        runs = await here.stored.ask(lambda: stored.runs_of(name, 10_000))
+        logs = [FilePath(one.directory) / f"{one.id}.log" for one in runs]
+    file = next((one for one in logs if one.stem == run_id), None)
+    if file is None:
         raise NoStreamLogError(name, run_id, "there is no such run")
-    file = FilePath(run.directory) / f"{run.id}.log"
     return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
+
+
+async def _link(here: Instance, name: str, target: str | None) -> tuple[SeenCluster, SeenLink] | None:
+    """The link that is meant, None for a stream, which comes before a link of its name where no target is given.
+
+    Raises NoStreamError where there is neither, SeveralLinksError, and what the board raises of a target.
+    """
+    if target is not None:
+        return here.board.link(target, name)
+    try:
+        await here.stored.ask(lambda: here.stored.streams.get(name))
+    except NoStreamError:
+        found = here.stream_links.named(name)
+        if found is None:
+            raise
+        return found
+    return None
+
+
+async def _link_runs(here: Instance, link: tuple[SeenCluster, SeenLink]) -> Sequence[Run]:
+    """The runs of a link that instances of the service have started, the newest first; raises StoreError."""
+    cluster, seen = link
+    runs = await here.processes.of_link(seen.status.spec.id)
+    return [one for one in runs if (one.kind, one.target) == (RunKind.LINK, cluster.name)]
 
 
 def _summary(here: Instance, kept: StoredStream, kind: StreamKind, run: StoredStreamRun | None) -> StreamSummary:

@@ -133,7 +133,8 @@ async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
         raise InvalidFieldError("body", "version", "it is of no stream that was saved", fix)
     if script is None and name is not None:
         wanted, stored = name, here.stored.streams
-        kept = await here.stored.ask(lambda: stored.get(wanted))
+        with here.stream_links.refusing("preview" if body.kind == "preview" else "validate"):
+            kept = await here.stored.ask(lambda: stored.get(wanted))
         number = version or kept.published
         found = await here.stored.ask(lambda: stored.version(wanted, number))
         if found.kind is StreamKind.PYSPARK:

@@ -9,6 +9,7 @@ of the service's user, and no grant judges it: an admin alone saves one, and it 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
@@ -27,13 +28,17 @@ from anabranch.operations.streams.changing import (
 )
 from anabranch.operations.streams.checkpointing import ChangedCheckpoint, CheckpointPlan, CheckpointVerb
 from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Validate
+from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.reach import Reach
 from anabranch.service.stream_specs import check_runs_code
 from anabranch.service.verb import Request, Verb
+from anabranch.service.verbs import stream_links
 from anabranch.service.words import command
 from anabranch.store.streams import StoredStreams
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.kept import NoStreamError
 from anabranch.streams.kinds import StreamKind
+from anabranch.streams.links import OnlyStreamsBeginError
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.trials import TrialKind, TrialQuestion
 from anabranch.streams.versions import StreamSettings
@@ -44,6 +49,7 @@ Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\
 Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
 LauncherName = Annotated[str, StringConstraints(pattern=LAUNCHER_NAME)]
 Restarts = Annotated[int, Field(ge=0, le=100)]
+TargetName = Annotated[str, StringConstraints(max_length=249, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Position = Annotated[str, StringConstraints(max_length=20_000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 AlertSetting = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$")]
 SavedName = Annotated[str, StringConstraints(max_length=60, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$")]
@@ -81,8 +87,14 @@ class EditStreamRequest(StreamRequest):
     launcher: LauncherName | None = None
 
 
-class StartStreamRequest(StreamRequest):
-    """How a start goes on where its checkpoints are."""
+class StopStreamRequest(StreamRequest):
+    """A stream; or a link, which a target tells apart from a stream of its name."""
+
+    target: TargetName = ""
+
+
+class StartStreamRequest(StopStreamRequest):
+    """How a start goes on where its checkpoints are; a link goes on at its positions alone."""
 
     state: StateChoice = StateChoice.REFUSE
     """For a query whose state does not fit the version, or means something else in it."""
@@ -113,6 +125,8 @@ class PublishStreamRequest(StreamRequest):
 
 
 def _subject(request: StreamRequest) -> str:
+    if isinstance(request, StopStreamRequest) and request.target:
+        return f"link {request.stream} to {request.target}"
     return f"stream {request.stream}"
 
 
@@ -132,6 +146,7 @@ async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStream
     settings = StreamSettings(request.trigger, request.restarts, reach.jobs.launcher(request.launcher).name)
     asked = request.stream, request.script, settings, request.description, request.note
     validate = _validate(reach, request.stream)
+    reach.stream_links.check_free(request.stream)
     planned = await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate, request.kind)
     await _check_code(reach, planned)
     return planned
@@ -173,6 +188,8 @@ async def _publish(reach: Reach, _: StreamRequest, planned: PublishStreamPlan) -
 
 
 async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> ChangedStream:
+    if planned.target:
+        return await stream_links.apply(reach, planned)
     return await changing.run(_stored(reach), planned)
 
 
@@ -209,7 +226,18 @@ async def _delete(reach: Reach, _: StreamRequest, planned: DeleteStreamPlan) -> 
 
 
 def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
-    async def plan(reach: Reach, request: StreamRequest) -> RunStreamPlan:
+    async def plan(reach: Reach, request: StopStreamRequest) -> RunStreamPlan:
+        if request.target:
+            return await _link_plan(reach, reach.stream_links.board.link(request.target, request.stream), request, verb)
+        try:
+            return await stream_plan(reach, request)
+        except NoStreamError:
+            found = reach.stream_links.named(request.stream)
+            if found is None:
+                raise
+            return await _link_plan(reach, found, request, verb)
+
+    async def stream_plan(reach: Reach, request: StopStreamRequest) -> RunStreamPlan:
         if isinstance(request, StartStreamRequest):
             place = await reach.streaming.place_of(request.stream) if request.checkpoint else ""
             asked = request.state, request.start, request.checkpoint, place
@@ -220,7 +248,7 @@ def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
         f"streams.{verb.value}",
         summary,
         Role.OPERATOR,
-        StreamRequest if verb is StreamVerb.STOP else StartStreamRequest,
+        StopStreamRequest if verb is StreamVerb.STOP else StartStreamRequest,
         RunStreamPlan,
         ChangedStream,
         _subject,
@@ -231,14 +259,27 @@ def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
     )
 
 
-def _begin_options(request: StreamRequest) -> list[tuple[str, object]]:
+async def _link_plan(
+    reach: Reach, found: tuple[SeenCluster, SeenLink], request: StopStreamRequest, verb: StreamVerb
+) -> RunStreamPlan:
+    """What would be done with a link; raises OnlyStreamsBeginError, and what its plan raises."""
+    if isinstance(request, StartStreamRequest) and (
+        request.start or request.checkpoint or request.state is not StateChoice.REFUSE
+    ):
+        raise OnlyStreamsBeginError(request.stream, found[0].name)
+    return await stream_links.plan(reach, found, verb)
+
+
+def _begin_options(request: StopStreamRequest) -> list[tuple[str, object]]:
+    target: tuple[str, object] = ("--target", request.target or None)
     if not isinstance(request, StartStreamRequest):
-        return []
+        return [target]
     chosen = {StateChoice.NEW: "--new-state", StateChoice.KEEP: "--keep-state"}.get(request.state)
     return [
         *([(chosen, True)] if chosen else []),
         ("--from", request.start or None),
         ("--from-checkpoint", request.checkpoint or None),
+        target,
     ]
 
 
@@ -272,7 +313,17 @@ def _file(request: CreateStreamRequest | EditStreamRequest) -> str:
     return FILES[request.kind or StreamKind.SQL]
 
 
-VERBS: tuple[Verb[Any, Any], ...] = (
+def _refusing(verb: Verb[Any, Any]) -> Verb[Any, Any]:
+    """The same verb, whose plan of a link is refused with what there is of links in its place."""
+
+    async def plan(reach: Reach, request: StreamRequest) -> Any:
+        with reach.stream_links.refusing(verb.word):
+            return await verb.plan(reach, request)
+
+    return replace(verb, plan=plan)
+
+
+_VERBS: tuple[Verb[Any, Any], ...] = (
     Verb(
         "streams.create",
         "Save a new stream: a script of SQL, or a file of PySpark",
@@ -375,3 +426,4 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _delete,
     ),
 )
+VERBS = tuple(_refusing(verb) for verb in _VERBS)

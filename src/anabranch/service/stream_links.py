@@ -1,0 +1,46 @@
+"""Links seen from streams: what the board knows of them, as jobs beside streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from anabranch.service.board import Board, SeenCluster, SeenLink
+from anabranch.streams.kept import NoStreamError
+from anabranch.streams.links import NameOfLinkError, NotOfLinkError, SeveralLinksError
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLinks:
+    """The links of the clusters that were read; a link and a stream of one name are told apart by the link's target."""
+
+    board: Board
+
+    def every(self) -> Sequence[tuple[SeenCluster, SeenLink]]:
+        """Every link, by target and id."""
+        return [(cluster, cluster.links[name]) for cluster in self.board.seen for name in sorted(cluster.links)]
+
+    def named(self, name: str) -> tuple[SeenCluster, SeenLink] | None:
+        """The link of a name; None where no cluster that was read has it.  Raises SeveralLinksError."""
+        found = [(cluster, cluster.links[name]) for cluster in self.board.seen if name in cluster.links]
+        if len(found) > 1:
+            raise SeveralLinksError(name, tuple(cluster.name for cluster, _ in found))
+        return found[0] if found else None
+
+    def check_free(self, name: str) -> None:
+        """Raise NameOfLinkError where a link that is known has the name."""
+        for cluster in self.board.seen:
+            if name in cluster.links:
+                raise NameOfLinkError(name, cluster.name)
+
+    @contextmanager
+    def refusing(self, verb: str) -> Iterator[None]:
+        """Raise NotOfLinkError where a verb of streams finds no stream, and a link has that name."""
+        try:
+            yield
+        except NoStreamError as error:
+            found = self.named(error.name)
+            if found is not None:
+                raise NotOfLinkError(error.name, found[0].name, verb) from error
+            raise
