@@ -54,15 +54,42 @@ test("a stream is stopped and started by plans that are looked at first, and its
   sound(page);
 });
 
+test("a file of PySpark is read and edited as Python by an admin, and what it has not is said", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "admin", "/streams");
+  await page.getByRole("row", { name: /late-flights/ }).getByText("pyspark").waitFor();
+  await page.getByRole("link", { name: "late-flights" }).click();
+  await page.getByRole("link", { name: "Script" }).click();
+  await page.locator(".sql-keyword", { hasText: "def" }).waitFor();
+  await page.getByRole("link", { name: "Preview" }).click();
+  await page.getByText("A PySpark file has no preview").waitFor();
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByText("runs any code with the rights").waitFor();
+  assert.equal(await page.getByRole("region", { name: "Try it" }).count(), 0);
+  await write(page, "def other(job):\n");
+  await page.getByRole("button", { name: "Plan the new version" }).click();
+  await page.getByText(/refused/).first().waitFor();
+  await write(page, "def main(job):\n    pass\n");
+  await page.getByRole("button", { name: "Plan the new version" }).click();
+  await dialog(page).getByText("Python has compiled it").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText(/Version 2 .*is saved/).waitFor();
+  sound(page);
+  const other = await person(browser);
+  await signIn(other, stand, "operator", "/streams/-/create?kind=pyspark");
+  await other.locator(".cm-line").first().waitFor();
+  assert.match(await other.getByRole("button", { name: "Plan the new stream" }).getAttribute("title"), /by an admin alone/);
+});
+
 if (FULL) {
   test("the list is filtered and sorted, and its address says how", async () => {
     const page = await person(browser);
     await signIn(page, stand, "viewer", "/streams?state=failed");
-    await page.getByText("1 of 6 streams").waitFor();
+    await page.getByText("1 of 7 streams").waitFor();
     await page.getByText("no table or view is called").waitFor();
     await page.getByLabel("State").selectOption("");
     await page.getByLabel(/Filter by name/).fill("visitors");
-    await page.getByText("2 of 6 streams").waitFor();
+    await page.getByText("2 of 7 streams").waitFor();
     await page.getByRole("button", { name: "Stream", exact: true }).click();
     await page.getByRole("columnheader", { name: "Stream" }).waitFor();
     assert.match(page.url(), /text=visitors&sort=name/);

@@ -59,6 +59,16 @@ STREAMS = {
     "returns": (ORDERS.replace("orders_copy", "returns"), ""),
     "sessions": (ORDERS.replace("orders_copy", "sessions"), "sessions of visitors, tried last spring"),
 }
+LATE_FILE = """\
+from pyspark.sql import functions as F
+
+
+def main(job):
+    \"\"\"Flights that are late.\"\"\"
+    read = job.spark.readStream.format("kafka").options(**job.kafka_source("orders", "flights")).load()
+    late = read.where(F.get_json_object(F.col("value").cast("string"), "$.delay").cast("int") > 15)
+    job.start(late.writeStream.format("noop"), "late")
+"""
 CATALOG = """\
 CREATE DATABASE shop COMMENT 'orders and payments';
 CREATE DATABASE reporting COMMENT 'what the reporting team reads';
@@ -130,6 +140,8 @@ def fill(served: Served) -> None:
     upload(served, "codes", "def code(text: str) -> int:\n    return len(text)\n", "tried last spring", "")
     for name, (script, description) in STREAMS.items():
         change(served, "streams/create", stream=name, script=script, description=description)
+    file = {"script": LATE_FILE, "kind": "pyspark", "description": "flights that are late"}
+    change(served, "streams/create", stream="late-flights", **file)
     change(served, "streams/edit", stream="page-views", script=LATE, note="phones report late")
     change(served, "streams/publish", stream="page-views", version=2)
     change(served, "streams/edit", stream="page-views", trigger="5 seconds", note="fewer, larger batches")

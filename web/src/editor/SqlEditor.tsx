@@ -1,12 +1,13 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState, Prec, type Text } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { completionOf, type CatalogNames } from "./completing";
-import { colours, spark } from "./dialect";
+import { colours } from "./dialect";
+import { languageOf, type TextKind } from "./language";
 import type { Fault } from "./place";
 
 interface Props {
@@ -16,12 +17,13 @@ interface Props {
   change: (text: string) => void;
   faults: readonly Fault[];
   catalog: CatalogNames;
+  kind?: TextKind;
   /** What Ctrl-Enter does. */
   submit: () => void;
 }
 
-/** SQL to write.  Of its own file, with CodeMirror; Tab leaves it, as any field. */
-export default function SqlEditor({ label, text, change, faults, catalog, submit }: Props) {
+/** SQL, or Python, to write.  Of its own file, with CodeMirror; Tab leaves it, as any field. */
+export default function SqlEditor({ label, text, change, faults, catalog, kind = "sql", submit }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const calls = useRef({ change, submit, catalog });
@@ -43,16 +45,21 @@ export default function SqlEditor({ label, text, change, faults, catalog, submit
           closeBrackets(),
           highlightActiveLine(),
           highlightActiveLineGutter(),
-          spark.extension,
+          languageOf(kind).extension,
+          ...(kind === "pyspark" ? [indentUnit.of("    ")] : []),
           syntaxHighlighting(colours),
-          autocompletion({
-            override: [
-              completionOf({
-                entries: () => calls.current.catalog.entries(),
-                columns: (name) => calls.current.catalog.columns(name),
-              }),
-            ],
-          }),
+          ...(kind === "pyspark"
+            ? []
+            : [
+                autocompletion({
+                  override: [
+                    completionOf({
+                      entries: () => calls.current.catalog.entries(),
+                      columns: (name) => calls.current.catalog.columns(name),
+                    }),
+                  ],
+                }),
+              ]),
           Prec.highest(
             keymap.of([
               {
@@ -79,7 +86,7 @@ export default function SqlEditor({ label, text, change, faults, catalog, submit
       made.destroy();
       view.current = null;
     };
-  }, [label]);
+  }, [label, kind]);
   useEffect(() => {
     const found = view.current;
     if (found === null) return;

@@ -1,19 +1,21 @@
 import { highlightCode } from "@lezer/highlight";
 import { useEffect, useMemo, useRef } from "react";
-import { colours, spark } from "./dialect";
+import { colours } from "./dialect";
+import { languageOf, type TextKind } from "./language";
 
 interface Props {
   text: string;
   label: string;
   /** A line that stands out, and is scrolled to. */
   line: number | null;
+  kind: TextKind;
 }
 
 type Piece = readonly [text: string, colour: string];
 
-/** SQL to read: in colours, with the numbers of its lines.  Of its own file, with the parser. */
-export default function SqlLines({ text, label, line }: Props) {
-  const lines = useMemo(() => piecesOf(text), [text]);
+/** SQL, or Python, to read: in colours, with the numbers of its lines.  Of its own file, with the parser. */
+export default function SqlLines({ text, label, line, kind }: Props) {
+  const lines = useMemo(() => piecesOf(text, kind), [text, kind]);
   const marked = useRef<HTMLLIElement>(null);
   useEffect(() => marked.current?.scrollIntoView({ block: "center" }), [line]);
   return (
@@ -36,11 +38,11 @@ export default function SqlLines({ text, label, line }: Props) {
   );
 }
 
-function piecesOf(text: string): Piece[][] {
+function piecesOf(text: string, kind: TextKind): Piece[][] {
   const lines: Piece[][] = [[]];
   highlightCode(
     text.replace(/\n$/, ""),
-    spark.language.parser.parse(text),
+    languageOf(kind).parser.parse(text),
     colours,
     (piece, colour) => lines.at(-1)?.push([piece, colour]),
     () => lines.push([]),

@@ -42,9 +42,9 @@ export const names = { keywords: WORDS.split(" "), types: TYPES.split(" "), func
 
 /** Which class of the page's styles each kind of word has. */
 export const colours = tagHighlighter([
-  { tag: [tags.keyword, tags.operatorKeyword], class: "sql-keyword" },
-  { tag: [tags.typeName], class: "sql-type" },
-  { tag: [tags.standard(tags.name)], class: "sql-function" },
+  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword, tags.moduleKeyword, tags.self], class: "sql-keyword" },
+  { tag: [tags.typeName, tags.className], class: "sql-type" },
+  { tag: [tags.standard(tags.name), tags.function(tags.variableName), tags.function(tags.definition(tags.variableName))], class: "sql-function" },
   { tag: [tags.string, tags.special(tags.string)], class: "sql-string" },
   { tag: [tags.number, tags.bool, tags.null], class: "sql-number" },
   { tag: [tags.lineComment, tags.blockComment, tags.comment], class: "sql-comment" },

@@ -30,20 +30,28 @@ export const SaveStreamBody = ({ plan, request }: SaveProps) => (
       </section>
     )}
     {plan.queries.length ? <Queries queries={plan.queries} /> : null}
-    <details>
-      <summary>{counted(plan.statements.length, "statement")}</summary>
-      <Table
-        caption="Statements"
-        rows={plan.statements}
-        rowKey={(one) => String(one.number)}
-        columns={[
-          { key: "number", label: "statement", head: "No.", number: true, cell: (one) => one.number },
-          { key: "line", label: "line", head: "Line", number: true, cell: (one) => one.line },
-          { key: "text", label: "begins", head: "Begins", cell: (one) => <code className="anywhere">{one.text}</code> },
-        ]}
-      />
-    </details>
+    {plan.kind === "pyspark" ? (
+      <p>It is a PySpark file: it runs any code with the rights of the service&apos;s user. Python has compiled it, and nothing of it was run.</p>
+    ) : (
+      <Statements plan={plan} />
+    )}
   </div>
+);
+
+const Statements = ({ plan }: Pick<SaveProps, "plan">) => (
+  <details>
+    <summary>{counted(plan.statements.length, "statement")}</summary>
+    <Table
+      caption="Statements"
+      rows={plan.statements}
+      rowKey={(one) => String(one.number)}
+      columns={[
+        { key: "number", label: "statement", head: "No.", number: true, cell: (one) => one.number },
+        { key: "line", label: "line", head: "Line", number: true, cell: (one) => one.line },
+        { key: "text", label: "begins", head: "Begins", cell: (one) => <code className="anywhere">{one.text}</code> },
+      ]}
+    />
+  </details>
 );
 
 /** The version before is asked for: the plan has the lines that differ, and not where they are in the whole. */
@@ -95,9 +103,15 @@ const WORDS: Record<Schemas["StreamVerb"], (version: number) => string> = {
   restart: (version) => `Each of its queries would end after the micro-batch that runs, and version ${version} be started from there.`,
 };
 
+const LINK_WORDS: Record<Schemas["StreamVerb"], string> = {
+  start: "The link would be started, and go on exactly at its positions.",
+  stop: "The runs of the link would be asked to end, wherever they are.",
+  restart: "The runs of the link would be asked to end, and it be started at its positions.",
+};
+
 export const RunStreamBody = ({ plan }: { plan: Schemas["RunStreamPlan"] }) => (
   <div className="stack">
-    <p className="strong">{WORDS[plan.verb](plan.version)}</p>
+    <p className="strong">{plan.target ? LINK_WORDS[plan.verb] : WORDS[plan.verb](plan.version)}</p>
     <p>
       Now it is <StreamBadge state={plan.state} />
     </p>

@@ -13,6 +13,8 @@ export const STREAM_PAGES = {
   artifacts: ["/artifacts", "names of pages"],
   artifact: ["/artifacts/pages", "RETURNS STRING"],
   create: ["/streams/-/create", "Ctrl-Space completes", (page) => page.locator(".cm-line").first().waitFor()],
+  file: ["/streams/late-flights/script", "from pyspark", (page) => page.locator(".sql ol").waitFor()],
+  createFile: ["/streams/-/create?kind=pyspark", "runs any code with the rights", (page) => page.locator(".cm-line").first().waitFor()],
   edit: ["/streams/page-views/edit", "Every save is another version", (page) => page.locator(".cm-line").first().waitFor()],
   catalog: ["/catalog", "each order, as it is made"],
   table: ["/catalog/entries/spark_catalog.shop.orders", "became decimal|the first, with"],

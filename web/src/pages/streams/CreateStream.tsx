@@ -1,3 +1,5 @@
+import { useSearchParams } from "wouter";
+import type { TextKind } from "../../editor/language";
 import { Page } from "../../parts/Page";
 import type { FieldSpec } from "../../plans/specs";
 import { StreamForm } from "./StreamForm";
@@ -25,21 +27,51 @@ INSERT INTO counted
 SELECT page, count(*) FROM views GROUP BY page;
 `;
 
-/** A new stream, in place of \`stream create\`. */
-export const CreateStream = () => (
-  <Page
-    title="Create a stream"
-    crumbs={[["Streams", "/streams"]]}
-    under={<p className="dim">Nothing is saved before the plan is applied, and nothing runs before the stream is started.</p>}
-  >
-    <StreamForm
-      verb="streams.create"
+const FIRST_FILE = `from pyspark.sql import functions as F
+
+
+def main(job):
+    read = job.spark.readStream.format("kafka").options(**job.kafka_source("CODE", "views")).load()
+    late = read.where(F.col("timestamp") < F.current_timestamp() - F.expr("INTERVAL 1 MINUTE"))
+    out = late.select("key", "value").writeStream.format("anabranch-kafka")
+    job.start(out.options(**job.kafka_sink("CODE", "late-views")), "late")
+`;
+
+/** A new stream, in place of \`stream create\`; the page's address has its kind. */
+export function CreateStream() {
+  const [search, setSearch] = useSearchParams();
+  const kind: TextKind = search.get("kind") === "pyspark" ? "pyspark" : "sql";
+  return (
+    <Page
       title="Create a stream"
-      label="Plan the new stream"
-      fields={FIELDS}
-      values={{ stream: "", description: "", trigger: "1 second", restarts: "5", launcher: "default" }}
-      script={FIRST}
-      given={{}}
-    />
-  </Page>
-);
+      crumbs={[["Streams", "/streams"]]}
+      under={<p className="dim">Nothing is saved before the plan is applied, and nothing runs before the stream is started.</p>}
+    >
+      <div className="segments" role="radiogroup" aria-label="What it is">
+        {(["sql", "pyspark"] as const).map((one) => (
+          <label key={one}>
+            <input
+              type="radio"
+              name="kind"
+              className="hidden"
+              checked={kind === one}
+              onChange={() => setSearch(one === "sql" ? new URLSearchParams() : { kind: one }, { replace: true })}
+            />
+            {one === "sql" ? "a script of SQL" : "a file of PySpark"}
+          </label>
+        ))}
+      </div>
+      <StreamForm
+        key={kind}
+        verb="streams.create"
+        title="Create a stream"
+        label="Plan the new stream"
+        fields={FIELDS}
+        values={{ stream: "", description: "", trigger: "1 second", restarts: "5", launcher: "default" }}
+        script={kind === "sql" ? FIRST : FIRST_FILE}
+        kind={kind}
+        given={kind === "sql" ? {} : { kind }}
+      />
+    </Page>
+  );
+}

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "wouter";
+import { Redirect, useSearchParams } from "wouter";
 import type { Schemas } from "../../api/client";
 import { streamQuery, streamVersionQuery } from "../../api/queries";
 import { Fetched } from "../../parts/Fetched";
@@ -7,6 +7,7 @@ import { Page } from "../../parts/Page";
 import { StreamBadge } from "../../parts/states";
 import type { FieldSpec } from "../../plans/specs";
 import { isStreamName, streamPath } from "../../streams/stream";
+import { linkPath } from "../link/path";
 import { NotThere } from "../NotThere";
 import { SETTINGS } from "./CreateStream";
 import { StreamForm } from "./StreamForm";
@@ -22,6 +23,8 @@ export function EditStream({ name }: { name: string }) {
 function Found({ name }: { name: string }) {
   const query = useQuery(streamQuery(name));
   const [search] = useSearchParams();
+  const stream = query.data?.stream;
+  if (stream?.kind === "link") return <Redirect to={linkPath(stream.target, name)} replace />;
   return (
     <Page
       title={`Edit ${name}`}
@@ -67,6 +70,7 @@ function Shown({ name, base, newest }: { name: string; base: Schemas["StreamVers
               launcher: found.settings.launcher,
             }}
             script={found.script}
+            kind={found.kind}
             given={{ stream: name }}
           />
         </>

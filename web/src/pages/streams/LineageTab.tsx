@@ -12,10 +12,18 @@ import { Shape } from "../../parts/Shape";
 import { Table } from "../../parts/Table";
 import { edgesOf, relatedTo, shortOf, sourceKey, targetKey, type Lineage, type LineageEdge } from "../../streams/lineage";
 import { LineageGraph } from "../../streams/LineageGraph";
+import { NotOfPySpark } from "../../streams/NotOfPySpark";
 import type { TabProps } from "./StreamPage";
 
 /** Which columns of which tables make which columns of what a stream writes. */
-export function LineageTab({ answer: { stream } }: TabProps) {
+export const LineageTab = ({ answer }: TabProps) =>
+  answer.stream.kind === "pyspark" ? (
+    <NotOfPySpark what="lineage" why="Its code may read and write what no plan of Spark shows." />
+  ) : (
+    <OfScript answer={answer} />
+  );
+
+function OfScript({ answer: { stream } }: TabProps) {
   const [search] = useSearchParams();
   const version = Number(search.get("version")) || null;
   const query = useQuery(lineageQuery(stream.name, version));

@@ -30,8 +30,8 @@ export const Overview = ({ answer }: TabProps) => (
         <Empty title={isActive(answer.stream) ? "No query has told anything here yet" : "No query runs"}>
           <p className="dim">
             {isActive(answer.stream)
-              ? "Each INSERT of its script is a query; one that runs on another machine is told by the service there."
-              : "Each INSERT of its script is a query once the stream is started."}
+              ? "Each INSERT of a script, and each job.start of a file, is a query; one that runs on another machine is told by the service there."
+              : "Each INSERT of a script, and each job.start of a file, is a query once the stream is started."}
           </p>
         </Empty>
       )}

@@ -12,6 +12,9 @@ import { EditLink } from "./StreamActions";
 import { restartsWords, triggerWords } from "./Overview";
 import type { TabProps } from "./StreamPage";
 
+/** How files of a kind end. */
+const ENDINGS = { sql: "sql", pyspark: "py" } as const;
+
 type Note = Schemas["StreamVersionNote"];
 
 /** The script of any version, and how it runs. */
@@ -54,7 +57,7 @@ function Script({ name, version, line }: { name: string; version: Note; line: nu
         <>
           <span className="row end">
             <CopyButton text={found.script} label="Copy the script" />
-            <Download name={`${name}-${found.number}.sql`} text={found.script} little />
+            <Download name={`${name}-${found.number}.${ENDINGS[found.kind]}`} text={found.script} little />
             <EditLink name={name} version={found.number} />
           </span>
           <div className="whole-line stack">
@@ -67,7 +70,7 @@ function Script({ name, version, line }: { name: string; version: Note; line: nu
                 ["runs on", found.settings.launcher],
               ]}
             />
-            <SqlText text={found.script} label={`Script of version ${found.number}`} line={line} />
+            <SqlText text={found.script} label={`Script of version ${found.number}`} line={line} kind={found.kind} />
           </div>
         </>
       )}

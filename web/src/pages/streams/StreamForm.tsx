@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, type FormEvent } from "react";
 import type { Problem } from "../../api/problem";
 import { catalogNames } from "../../catalog/names";
+import type { TextKind } from "../../editor/language";
 import { faultsOf, placeOf } from "../../editor/place";
 import { Age } from "../../parts/Age";
 import { Button } from "../../parts/Button";
@@ -13,7 +14,7 @@ import { ActionDialog } from "../../plans/ActionDialog";
 import { FormFields } from "../../plans/FormFields";
 import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
 import { TryPanel } from "../../streams/TryPanel";
-import { useMe, useWhyNotPlan } from "../../session/me";
+import { mayAs, useMe, useWhyNotPlan } from "../../session/me";
 import { draftOf, keepDraft } from "../../streams/draft";
 import { Submit } from "../checkpoints/Submit";
 import { fileText } from "../../format/filetext";
@@ -29,14 +30,17 @@ interface Props {
   /** What the fields and the editor begin with. */
   values: Values;
   script: string;
+  kind: TextKind;
   /** What the request has beside the fields. */
   given: Readonly<Record<string, unknown>>;
 }
 
 /** The script of a stream with its settings: saved by a plan that is looked at first; what is refused is shown at its line. */
-export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, given }: Props) {
-  const { account } = useMe();
-  const what = verb === "streams.edit" ? `edit ${String(given["stream"])}` : "create";
+export function StreamForm({ verb, title, label, fields, values: first, script: firstScript, kind, given }: Props) {
+  const me = useMe();
+  const { account } = me;
+  const isFile = kind === "pyspark";
+  const what = verb === "streams.edit" ? `edit ${String(given["stream"])}` : isFile ? "create pyspark" : "create";
   const [draft, setDraft] = useState(() => draftOf(account, what));
   const [values, setValues] = useState<Values>({ ...first, ...draft?.values });
   const [script, setScript] = useState(draft?.script ?? firstScript);
@@ -46,7 +50,8 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
   const show = useShowDialog();
   const [problem, setProblem] = useState<Problem | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
-  const why = useWhyNotPlan();
+  const mayPlan = useWhyNotPlan();
+  const why = mayPlan ?? (isFile && !mayAs(me, "admin") ? `${account} has the role ${me.role}; a PySpark file is saved by an admin alone` : null);
   const queries = useQueryClient();
   const catalog = useMemo(() => catalogNames(queries), [queries]);
   const faults = useMemo(() => faultsOf(problem), [problem]);
@@ -111,21 +116,29 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
           <p>This browser does not keep what you write: it is lost where the page is left before it is saved.</p>
         </div>
       )}
+      {isFile ? (
+        <div className="notice warn">
+          <p>
+            A PySpark file runs any code with the rights of the service&apos;s user. Python compiles it when it is planned, and nothing of it is run before the
+            stream is started; it has no preview, and no grant of the catalog judges it.
+          </p>
+        </div>
+      ) : null}
       <form className="panel" id={form} aria-label={title} onSubmit={submit}>
         <div className="wide-form">
           <FormFields fields={fields} values={values} change={(name, value) => setValues((before) => ({ ...before, [name]: value }))} />
         </div>
         <div className="stack">
           <div className="row">
-            <h2>Script</h2>
-            <span className="dim small">Ctrl-Space completes, Ctrl-Enter plans, Tab leaves the editor.</span>
+            <h2>{isFile ? "PySpark file" : "Script"}</h2>
+            <span className="dim small">{isFile ? "" : "Ctrl-Space completes, "}Ctrl-Enter plans, Tab leaves the editor.</span>
             <span className="row end">
               <label className="button little file">
                 Read a file
                 <input
                   type="file"
                   className="hidden"
-                  accept=".sql,text/plain"
+                  accept={isFile ? ".py,text/x-python" : ".sql,text/plain"}
                   onChange={(event) => {
                     void upload(event.target.files?.[0]);
                     event.target.value = "";
@@ -151,6 +164,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
               }}
               faults={faults}
               catalog={catalog}
+              kind={kind}
               submit={() => (document.getElementById(form) as HTMLFormElement | null)?.requestSubmit()}
             />
           </Suspense>
@@ -159,7 +173,7 @@ export function StreamForm({ verb, title, label, fields, values: first, script: 
         </div>
         <Submit label={label} why={why} />
       </form>
-      <TryPanel of={{ script, ...(verb === "streams.edit" ? { stream: String(given["stream"]) } : {}) }} refused={setProblem} />
+      {isFile ? null : <TryPanel of={{ script, ...(verb === "streams.edit" ? { stream: String(given["stream"]) } : {}) }} refused={setProblem} />}
     </>
   );
 }

@@ -2,12 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import type { ComponentType } from "react";
 import type { Schemas } from "../../api/client";
 import { streamQuery } from "../../api/queries";
+import { Redirect } from "wouter";
 import { Fetched } from "../../parts/Fetched";
 import { Page } from "../../parts/Page";
 import { StreamBadge } from "../../parts/states";
 import { Tabs } from "../../parts/Tabs";
 import { isStreamName, streamPath } from "../../streams/stream";
 import { useStreamPast } from "../../streams/past";
+import { linkPath } from "../link/path";
 import { NotThere } from "../NotThere";
 import { Alerts } from "./Alerts";
 import { LineageTab } from "./LineageTab";
@@ -47,6 +49,7 @@ function Found({ name, tab, Shown }: { name: string; tab: string; Shown: Compone
   const query = useQuery(streamQuery(name));
   const answer = query.data;
   useStreamPast(answer?.stream);
+  if (answer?.stream.kind === "link") return <Redirect to={linkPath(answer.stream.target, name)} replace />;
   return (
     <Page
       title={`Stream ${name}`}

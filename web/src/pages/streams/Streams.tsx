@@ -21,7 +21,7 @@ export function Streams() {
     <Page
       title="Streams"
       actions={<CreateLink main />}
-      under={<p className="dim">SQL jobs that the service starts, watches, and starts again.</p>}
+      under={<p className="dim">Jobs of SQL and PySpark that the service starts, watches, and starts again; and links, which copy clusters.</p>}
     >
       <Fetched query={query} what="the streams">
         {(found) => (found.length === 0 ? <NoStreams /> : <Shown streams={found} />)}
@@ -33,7 +33,7 @@ export function Streams() {
 const NoStreams = () => (
   <div className="panel">
     <Empty title="No stream has been saved yet">
-      <p className="dim">A stream is a script of SQL under a name. Write one here, or save a file; nothing runs before it is started.</p>
+      <p className="dim">A stream is a script of SQL, or a file of PySpark, under a name. Write one here, or save a file; nothing runs before it is started.</p>
       <CreateLink />
       <CommandLine text="anabranch stream create NAME job.sql" />
       <CommandLine text="anabranch stream start NAME" />
@@ -49,7 +49,7 @@ function Shown({ streams }: { streams: readonly Stream[] }) {
       <Sums streams={streams} />
       <section className="panel" aria-label="All streams">
         <div className="filters">
-          <Filter label="Filter by name, owner or description" value={asked.text} change={(text) => change({ text })} />
+          <Filter label="Filter by name, kind, owner or description" value={asked.text} change={(text) => change({ text })} />
           <select
             className="input"
             aria-label="State"

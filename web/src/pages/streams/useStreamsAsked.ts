@@ -1,7 +1,7 @@
 import { useSearchParams } from "wouter";
 import { STATES, totalsOf, type Stream, type StreamState } from "../../streams/stream";
 
-export const ORDERS = ["name", "state", "version", "rate", "lag", "batch", "watermark", "starts"] as const;
+export const ORDERS = ["name", "kind", "state", "version", "rate", "lag", "batch", "watermark", "starts"] as const;
 export type Order = (typeof ORDERS)[number];
 
 export interface StreamsAsked {
@@ -35,6 +35,7 @@ export const isAsked = (asked: StreamsAsked): boolean => asked.text !== "" || as
 
 const KEYS: Record<Order, (stream: Stream) => number | string> = {
   name: () => "",
+  kind: (stream) => stream.kind,
   state: (stream) => STATES.indexOf(stream.state),
   version: (stream) => stream.running_version ?? stream.published,
   rate: (stream) => totalsOf(stream.queries).rate ?? -1,
@@ -50,7 +51,7 @@ export function sortedStreams(streams: readonly Stream[], { text, state, order, 
   const key = KEYS[order];
   const found = streams
     .filter((one) => state === "" || one.state === state)
-    .filter((one) => `${one.name} ${one.owner} ${one.description}`.toLowerCase().includes(wanted));
+    .filter((one) => `${one.name} ${one.kind} ${one.owner} ${one.description}`.toLowerCase().includes(wanted));
   const turn = descending ? -1 : 1;
   return [...found].sort((a, b) => {
     const [one, other] = [key(a), key(b)];
