@@ -106,6 +106,10 @@ def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:
         shown = {"number": 1, "line": statements[0].line, "columns": COLUMNS}
         _tell("analysed", statements=heads, tables=tables, selects=[shown], inserts=[{**insert, "columns": COLUMNS}])
         return _ended("finished")
+    if kind == "checkpoints":
+        query = {"query": "out", "statement": 1, "line": statements[0].line, "checkpoint": "out"}
+        _tell("tried", queries=[{**query, "result": "new", "why": [spec.checkpoints]}])
+        return _ended("finished")
     _tell("columns", statement=int(select) or 1, columns=COLUMNS)
     count = int(more[0]) if word == "rows" else 3
     for number in range(min(count, int(most))):

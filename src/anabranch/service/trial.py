@@ -40,6 +40,7 @@ class Trial:
     rows: list[Sequence[Any]] = field(default_factory=list)
     size: int = 0
     analysed: Mapping[str, Any] | None = None
+    tried: Sequence[Mapping[str, Any]] | None = None
     problem: ScriptProblem | None = None
     listeners: int = 0
     revision: int = 0
@@ -88,6 +89,8 @@ class Trial:
             self.columns = tuple(fields["columns"])
         elif event.kind is StreamEventKind.ANALYSED:
             self.analysed = fields
+        elif event.kind is StreamEventKind.TRIED:
+            self.tried = tuple(fields["queries"])
         elif event.kind is StreamEventKind.FAILED:
             self.problem = ScriptProblem.of(fields)
         elif event.kind is StreamEventKind.ENDED:
@@ -124,6 +127,8 @@ class Trial:
         is_lasting = (
             self.question.kind is TrialKind.VALIDATION and self.problem is not None and self.problem.is_of_script
         )
+        if self.question.kind is TrialKind.CHECKPOINTS and self.state.is_over:
+            return False  # checkpoints go on by themselves
         return is_same and (not self.state.is_over or self.state is TrialState.FINISHED or is_lasting)
 
     def _end(self, state: TrialState, why: str, now_ms: int) -> None:

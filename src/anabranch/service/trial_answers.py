@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.model.clock import now_ms
 from anabranch.service.trial import Trial
 from anabranch.service.trial_process import MEMORY_BYTES, ROW_BYTES
+from anabranch.streams.state.results import TrialResult
 from anabranch.streams.trials import ScriptProblem, TrialKind, TrialLimit, TrialState
 
 
@@ -74,6 +75,17 @@ class AnalysedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedQuery:
+    """A query beside the checkpoint that it would go on with; ``why`` is what has changed, in sentences."""
+
+    query: str
+    statement: int
+    line: int
+    result: TrialResult
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TrialLimits:
     """By which a trial is ended; ``memory_bytes`` are those of data of each of its processes."""
 
@@ -112,6 +124,7 @@ class TrialAnswer:
     row_count: int
     rows: tuple[tuple[Any, ...], ...]
     analysed: AnalysedAnswer | None
+    tried: tuple[TriedQuery, ...] | None
     problems: tuple[ScriptProblem, ...]
 
 
@@ -142,6 +155,7 @@ def trial_answer(trial: Trial, *, rows: bool = True, after: int = 0, is_cached: 
         row_count=len(trial.rows),
         rows=tuple(tuple(row) for row in trial.rows[after:]) if rows else (),
         analysed=None if trial.analysed is None else analysed_answer(trial.analysed),
+        tried=None if trial.tried is None else tuple(_tried(one) for one in trial.tried),
         problems=() if trial.problem is None else (trial.problem,),
     )
 
@@ -167,6 +181,10 @@ def analysed_answer(fields: Mapping[str, Any]) -> AnalysedAnswer:
             for one in fields["inserts"]
         ),
     )
+
+
+def _tried(one: Mapping[str, Any]) -> TriedQuery:
+    return TriedQuery(one["query"], one["statement"], one["line"], TrialResult(one["result"]), tuple(one["why"]))
 
 
 def _columns(told: Sequence[Mapping[str, str]]) -> tuple[ColumnAnswer, ...]:

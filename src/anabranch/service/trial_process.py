@@ -72,6 +72,8 @@ def _words(question: TrialQuestion) -> Sequence[str]:
     words = ["--memory", str(MEMORY_BYTES)]
     if question.kind is TrialKind.VALIDATION:
         return [*words, "--mode", "validate"]
+    if question.kind is TrialKind.CHECKPOINTS:
+        return [*words, "--mode", "try"]
     words += ["--mode", "preview", "--select", str(question.select), "--rows", str(question.rows)]
     words += ["--bytes", str(ROW_BYTES), "--seconds", str(question.seconds)]
     return words if question.start is None else [*words, "--start", question.start]

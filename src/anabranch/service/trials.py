@@ -1,7 +1,8 @@
 """Trials of scripts: a few at once, each in a process of its own with limits, kept for a while where it is asked again.
 
 Invariants
-    R1  at most ``at_once`` previews and one validation have a process; the others wait in the order they were asked.
+    R1  at most ``at_once`` previews, one validation and one look at checkpoints have a process; the others wait in the
+        order they were asked.
     R2  a trial that nobody listens to is ended, and no process of one outlives this instance.
     R3  an earlier answer is given only where the process would be told the same, by the same account.
 """
@@ -54,6 +55,7 @@ MOST_KEPT, MOST_BYTES = 100, 64 << 20
 """Of trials that are over, and of their rows; with more the oldest are forgotten."""
 LONGEST_LINE = 32 << 20
 LOOK_S = 1.0
+_FILE_SYSTEMS = "spark.hadoop."
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
 log = structlog.get_logger()
@@ -77,7 +79,7 @@ class Trials:
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
-        self._most = {TrialKind.PREVIEW: at_once, TrialKind.VALIDATION: 1}
+        self._most = {TrialKind.PREVIEW: at_once, TrialKind.VALIDATION: 1, TrialKind.CHECKPOINTS: 1}
         self._artifact_place = artifact_place
         self._catalog_for = catalog_for
         self._start = start
@@ -199,14 +201,14 @@ class Trials:
 
     def _spec(self, question: TrialQuestion, catalog: CatalogSpec) -> StreamRunSpec:
         """What a trial's process is told; each has its own run's name."""
-        is_preview = question.kind is TrialKind.PREVIEW
+        is_named = question.kind is not TrialKind.VALIDATION
         return StreamRunSpec(
-            stream=(question.stream if is_preview else "") or question.kind.value,
-            version=(question.version if is_preview else None) or 1,
+            stream=(question.stream if is_named else "") or question.kind.value,
+            version=(question.version if is_named else None) or 1,
             run="",
             fence=0,
             script=question.script,
-            checkpoints="",
+            checkpoints=question.checkpoints,
             clusters=self._clusters.contexts().contexts,
             catalog=catalog,
             artifacts=question.artifacts,
@@ -248,7 +250,8 @@ class Trials:
         directory = directory_of(self._jobs.directory, trial.id)
         spec = replace(trial.spec, run=f"run-{trial.id[:12]}")
         try:
-            job = await asyncio.to_thread(self._start, spec, trial.question, self._jobs.settings, directory)
+            settings = self._settings(trial.question)
+            job = await asyncio.to_thread(self._start, spec, trial.question, settings, directory)
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
@@ -270,6 +273,13 @@ class Trials:
                 task.cancel()
             await asyncio.gather(reading, asked, return_exceptions=True)
         self._conclude(trial, code, is_late=is_late, is_out_of_memory=is_out_of_memory)
+
+    def _settings(self, question: TrialQuestion) -> Mapping[str, str]:
+        """Of Spark: the service's own, with the file systems of the launcher whose checkpoints are looked at."""
+        if not question.launcher:
+            return self._jobs.settings
+        found = self._jobs.launcher(question.launcher).submission.settings
+        return {**self._jobs.settings, **{key: value for key, value in found.items() if key.startswith(_FILE_SYSTEMS)}}
 
     async def _read(self, trial: Trial, process: TrialProcess) -> None:
         """Take in what the process tells, until it tells no more."""

@@ -11,10 +11,13 @@ from anabranch.streams.artifacts.values import ArtifactPin
 
 
 class TrialKind(StrEnum):
-    """What is looked at: whether the script can be run, or rows of one of its SELECTs."""
+    """What is looked at: whether the script can be run, rows of one of its SELECTs, or whether it goes on with
+    the checkpoints of its stream.
+    """
 
     VALIDATION = "validation"
     PREVIEW = "preview"
+    CHECKPOINTS = "checkpoints"
 
 
 class TrialState(StrEnum):
@@ -47,7 +50,8 @@ class TrialQuestion:
 
     The rest is a preview's: ``select`` is a statement's number, 0 for the first that has rows; ``start`` a position in
     Kafka tables, None for what each table says; ``rows`` and ``seconds`` are its limits.  ``artifacts`` are what its
-    functions come from; ``author`` saved it, empty for a text of who asks.
+    functions come from; ``author`` saved it, empty for a text of who asks.  ``checkpoints`` is where those of the
+    stream are, and ``launcher`` the one that runs it, where these are looked at.
     """
 
     kind: TrialKind
@@ -60,13 +64,15 @@ class TrialQuestion:
     seconds: float = 60.0
     artifacts: tuple[ArtifactPin, ...] = ()
     author: str = ""
+    checkpoints: str = ""
+    launcher: str = ""
 
     @property
     def key(self) -> tuple[object, ...]:
         """What its answer depends on: that of a validation on no name, so that what was validated may be saved."""
         if self.kind is TrialKind.VALIDATION:
             return self.kind, self.script
-        named = self.stream, self.version
+        named = self.stream, self.version, self.checkpoints
         return self.kind, self.script, *named, self.select, self.start, self.rows, self.seconds
 
     @property

@@ -38,6 +38,14 @@ def ask(served: Served, script: str, kind: str = "preview", *, status: int = 202
     return found.json
 
 
+def did(served: Served, verb: str, body: object) -> None:
+    """Have a plan shown and applied, as an admin."""
+    plan = served.ask("POST", f"/api/v1/{verb}/plan", body, role="admin")
+    assert plan.status == 200, plan.body
+    begun = served.ask("POST", f"/api/v1/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="admin")
+    until(lambda: served.get(begun.headers["location"], "admin")["state"] == "done")
+
+
 def look(served: Served, trial: str) -> Any:
     """A trial as it stands."""
     return served.get(f"/api/v1/trials/{trial}", "admin")
@@ -99,6 +107,23 @@ def test_rows_come_as_events_and_are_answered_again_for_a_while(served: Served, 
     until(lambda: left(tmp_path) == [])
     verbs = [entry["verb"] for entry in served.get("/api/v1/audit", "admin")]
     assert verbs.count("trial.preview") == 2
+
+
+@pytest.mark.test
+def test_a_saved_version_is_tried_on_its_streams_checkpoints(served: Served) -> None:
+    """Its process is told where they are; a text has none, and what is known is asked again."""
+    did(served, "streams/create", {"stream": "pv", "script": "-- run\nSELECT n FROM t"})
+    where = served.get("/api/v1/streams/pv")["checkpoints"]
+    asked = {"kind": "checkpoints", "stream": "pv", "version": 1}
+    for _ in range(2):
+        begun = served.ask("POST", "/api/v1/trials", asked, role="admin")
+        assert begun.status == 202, begun.body
+        (one,) = ended(served, begun.json["id"])["tried"]
+        assert (one["query"], one["result"], one["why"]) == ("out", "new", [where])
+    text = {"kind": "checkpoints", "stream": "pv", "script": "SELECT 1"}
+    assert served.ask("POST", "/api/v1/trials", text, role="operator").status == 422
+    nothing = served.ask("POST", "/api/v1/trials", {"kind": "checkpoints", "stream": "pv", "version": 7}, role="admin")
+    assert (nothing.status, nothing.json["title"]) == (404, "no stream version")
 
 
 @pytest.mark.test

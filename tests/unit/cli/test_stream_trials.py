@@ -32,6 +32,7 @@ TRIAL: dict[str, Any] = {
     "row_count": 0,
     "rows": [],
     "problems": [],
+    "tried": None,
 }
 COLUMNS = [{"name": "n", "type": "bigint"}]
 
@@ -172,3 +173,21 @@ def test_a_refused_script_is_shown_with_its_line() -> None:
     error = problem_error({"detail": "no table 'x'", "exit_code": 2, "place": place})
     assert error.message == "no table 'x'\n      FROM x\n      ^"
     assert problem_error({"detail": "no", "exit_code": 3, "place": None}).message == "no"
+
+
+def test_a_saved_version_is_tried_on_the_checkpoints_of_its_stream(service: Answers) -> None:
+    """``NAME@VERSION`` is asked of the service; where a query does not go on it exits with 3, and says why."""
+    query = {"query": "q", "statement": 2, "line": 5, "result": "refused", "why": ["its key is text now"]}
+    service.looks = [{"state": "finished", "tried": [query], "ended_at_ms": 1}]
+    code, out, _ = stream("try", "pv-uv@3")
+    assert (code, "its key is text now" in out) == (3, True)
+    assert service.asked[0] == ("POST", "/trials", {"kind": "checkpoints", "stream": "pv-uv", "version": 3})
+    service.looks = [{"state": "finished", "tried": [query | {"result": "fits"}], "ended_at_ms": 1}]
+    assert stream("try", "pv-uv")[0] == 0
+    code, _, err = stream("try", "pv-uv@3", "--version", "2")
+    assert (code, "say it once" in err) == (2, True)
+    code, _, err = stream("try", "pv-uv", "--checkpoints", "/tmp/c")
+    assert (code, "--checkpoints" in err) == (2, True)
+    Path("job.sql").write_text("SELECT 1")
+    code, _, err = stream("try", "job.sql")
+    assert (code, "--checkpoints" in err) == (2, True)

@@ -2363,7 +2363,8 @@ export interface paths {
         put?: never;
         /**
          * Ask
-         * @description Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
+         * @description Try a script in a process of its own: validate it, preview rows of one of its SELECTs, or try a saved version on
+         *     copies of its stream's checkpoints.
          *
          *     Nothing is written anywhere.
          */
@@ -6737,11 +6738,12 @@ export interface components {
             start: string | null;
             state: components["schemas"]["TrialState"];
             stream: string;
+            tried: components["schemas"]["TriedQuery"][] | null;
             version: number | null;
             why: string;
         };
         /** @enum {string} */
-        TrialKind: "validation" | "preview";
+        TrialKind: "validation" | "preview" | "checkpoints";
         /** @enum {string} */
         TrialLimit: "rows" | "bytes" | "seconds";
         TrialLimits: {
@@ -6754,7 +6756,8 @@ export interface components {
          * TrialRequest
          * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
          *
-         *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
+         *     ``checkpoints`` is a saved version's alone.  The fields from ``select`` on are a preview's; ``fresh`` wants no
+         *     earlier answer.
          */
         TrialRequest: {
             /**
@@ -6766,7 +6769,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "validation" | "preview";
+            kind: "validation" | "preview" | "checkpoints";
             /**
              * Rows
              * @default 100
@@ -6804,7 +6807,16 @@ export interface components {
             version: number | null;
         };
         /** @enum {string} */
+        TrialResult: "new" | "same" | "fits" | "changed" | "refused" | "gone";
+        /** @enum {string} */
         TrialState: "waiting" | "starting" | "running" | "finished" | "failed" | "stopped";
+        TriedQuery: {
+            line: number;
+            query: string;
+            result: components["schemas"]["TrialResult"];
+            statement: number;
+            why: string[];
+        };
         /**
          * Uncommitted
          * @description What becomes of a Spark batch that has begun and was not committed.

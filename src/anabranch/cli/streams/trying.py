@@ -23,13 +23,13 @@ if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
 
 LOOK_S = 0.3
 INTERRUPTED = 130
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}")
+_NAME = re.compile(r"([a-z0-9][a-z0-9._-]{0,59})(?:@([1-9][0-9]{0,8}))?")
 
 ScriptOrStream = Annotated[
     str,
     typer.Argument(
         metavar="FILE|STREAM",
-        help="A script's file, or the name of a stream of the service.",
+        help="A script's file, or a stream of the service: NAME, or NAME@VERSION.",
         autocompletion=stream_names,
         show_default=False,
     ),
@@ -71,6 +71,19 @@ def is_of_service(word: str, version: int | None, service: str | None) -> bool:
     return is_name or version is not None or service is not None
 
 
+def named(word: str, version: int | None) -> tuple[str, int | None]:
+    """A stream's name and the version that is meant, of ``NAME``, ``NAME@VERSION``, or beside a ``--version``.
+
+    Raises InvalidFieldError where both say one.
+    """
+    found = _NAME.fullmatch(word)
+    if found is None or found[2] is None:
+        return word, version
+    if version is not None:
+        raise InvalidFieldError("stream", "--version", f"{word} names a version", "say it once")
+    return found[1], int(found[2])
+
+
 def check_elsewhere(verb: str, master: str | None, conf: list[str] | None) -> None:
     """Raise InvalidFieldError for settings of Spark where the service has its own."""
     given = "--master" if master is not None else "--conf" if conf else ""
@@ -95,10 +108,11 @@ def tried(
     """
     client = service_of(ctx, service)
     if version is None and Path(word).is_file():
-        named: dict[str, Any] = {"script": text_of_script(Path(word))}
+        of: dict[str, Any] = {"script": text_of_script(Path(word))}
     else:
-        named = {"stream": word} | ({} if version is None else {"version": version})
-    trial = client.post("/trials", {**request, **named})
+        name, number = named(word, version)
+        of = {"stream": name} | ({} if number is None else {"version": number})
+    trial = client.post("/trials", {**request, **of})
     path = f"/trials/{trial['id']}"
     try:
         begun(trial)

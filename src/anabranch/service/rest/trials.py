@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Path, Query
@@ -32,15 +33,17 @@ from anabranch.streams.trials import TrialKind, TrialQuestion
 router = APIRouter(prefix="/api/v1/trials", tags=["streams"])
 TrialId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
 ROWS_AT_ONCE = 200
+_VERBS = {"validation": "validate", "preview": "preview", "checkpoints": "try"}
 
 
 class TrialRequest(Body):
     """A look at a script, or at a version of a stream; without ``version`` at the one that is published.
 
-    The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
+    ``checkpoints`` is a saved version's alone.  The fields from ``select`` on are a preview's; ``fresh`` wants no
+    earlier answer.
     """
 
-    kind: Literal["validation", "preview"]
+    kind: Literal["validation", "preview", "checkpoints"]
     script: Script | None = None
     stream: StreamName | None = None
     version: VersionNumber | None = None
@@ -61,7 +64,8 @@ class TrialRequest(Body):
     openapi_extra=expects(TrialRequest),
 )
 async def ask(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
-    """Try a script in a process of its own: validate it, or preview rows of one of its SELECTs.
+    """Try a script in a process of its own: validate it, preview rows of one of its SELECTs, or try a saved version on
+    copies of its stream's checkpoints.
 
     Nothing is written anywhere.
     """
@@ -125,26 +129,34 @@ def _found(here: Instance, trial_id: str, caller: Caller) -> Trial:
 
 async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
     """What is asked; raises InvalidFieldError, NoStreamError, NoStreamVersionError."""
-    script, version, name, author = body.script, body.version, body.stream, ""
+    script, version, name, author, launcher = body.script, body.version, body.stream, "", ""
     if script is None and name is None:
         raise InvalidFieldError("body", "script", "there is neither a script nor a stream", "give one of them")
+    if body.kind == "checkpoints" and (script is not None or name is None):
+        fix = "name a stream; of a text: `anabranch stream try FILE --checkpoints DIRECTORY`"
+        raise InvalidFieldError("body", "stream", "only a saved version is tried on checkpoints here", fix)
     if version is not None and (name is None or script is not None):
         fix = "give a version with the name of its stream, and without a script"
         raise InvalidFieldError("body", "version", "it is of no stream that was saved", fix)
     if script is None and name is not None:
         wanted, stored = name, here.stored.streams
-        with here.stream_links.refusing("preview" if body.kind == "preview" else "validate"):
+        with here.stream_links.refusing(_VERBS[body.kind]):
             kept = await here.stored.ask(lambda: stored.get(wanted))
         number = version or kept.published
         found = await here.stored.ask(lambda: stored.version(wanted, number))
         if found.kind is StreamKind.PYSPARK:
             raise NotOfPySparkError(body.kind, ONLY_RUNS, RUN_IT)
         script, version, pins, author = found.script, found.number, found.artifacts, found.author
+        launcher = found.settings.launcher
     else:
         pins = await here.stored.ask(lambda: pins_of(here.stored.artifacts, script or ""))
     kind = TrialKind(body.kind)
     if kind is TrialKind.VALIDATION:
         return TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
+    if kind is TrialKind.CHECKPOINTS:
+        place = await here.streaming.place_of(name or "")
+        asked = TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
+        return replace(asked, checkpoints=place, launcher=launcher)
     if body.start is not None:
         start_of(body.start)
     limits = body.select, body.start, body.rows, body.seconds

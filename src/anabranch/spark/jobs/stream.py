@@ -257,6 +257,8 @@ class JobOfStream:
         found = self._analysed(spark, spec, kafka)
         files, bringing = _places(spark, spec)
         trials = self._tried(spark, spec, found, bringing.home)
+        if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):
+            self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
         beginning.check(spec, trials)
         self._events.tell(StreamEventKind.LINEAGE, **document_of(lineage_of_script(found, spec)))
         queries.open_sinks(self._running, spec, found.inserts, self._kinds(spec))
@@ -295,7 +297,8 @@ class JobOfStream:
 
     def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))
-        self._tried(spark, spec, found, opener(spark, spec.checkpoints)(spec.checkpoints))
+        trials = self._tried(spark, spec, found, opener(spark, spec.checkpoints)(spec.checkpoints))
+        self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
         self.outcome = "finished"
         return 0
 
@@ -313,10 +316,7 @@ class JobOfStream:
             finally:
                 environment.remove()
 
-        trials = tried(found, spec.script, noted(files), files, analysed)
-        if any(one.result not in (TrialResult.NEW, TrialResult.SAME) for one in trials):
-            self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
-        return trials
+        return tried(found, spec.script, noted(files), files, analysed)
 
     def _analysed_at(self, spark: SparkSession, spec: StreamRunSpec, begun: Beginning) -> AnalysedScript:
         start, is_partial = beginning.positions(begun, start_of)
