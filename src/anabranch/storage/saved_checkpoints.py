@@ -55,6 +55,21 @@ class NoSavedError(RefusedError):
 
 
 @dataclass(eq=False)
+class SavedNotThereError(RefusedError):
+    """A start goes back to a saved checkpoint in a directory, and the stream's are in other storage by now."""
+
+    stream: str
+    name: str
+    place: str
+
+    _message = "saved checkpoint {name!r} of stream {stream!r} is not there: its checkpoints are at {place} now"
+    _hint = (
+        "publish a version whose launcher has its checkpoints in a directory, as when that was saved, and start it: "
+        "they come along; or begin at a position: `anabranch stream start {stream} --from POSITION`"
+    )
+
+
+@dataclass(eq=False)
 class NothingToSaveError(RefusedError):
     """No query of a stream has a checkpoint."""
 
@@ -166,15 +181,15 @@ def delete(files: LocalFiles, stream: str, name: str) -> None:
 def stage(files: StoredFiles, stream: str, name: str, query: str, directory: str) -> str:
     """Copy a saved checkpoint of a query (D2); returns where it is until ``take`` makes it the query's own.
 
-    Raises NoSavedError, NoQuerySavedError, StorageError.
+    Raises SavedNotThereError, NoSavedError, NoQuerySavedError, StorageError.
     """
+    if not isinstance(files, LocalFiles):
+        raise SavedNotThereError(stream, name, files.root)
     saved_as(files, stream, name)
     source = f"{SAVED}/{name}/{directory_of(query)}"
     last = max(batches(files, source, "commits"), default=None)
     if last is None:
         raise NoQuerySavedError(name, query)
-    if not isinstance(files, LocalFiles):
-        raise NoSavedError(stream, name)
     staged = f".{directory}"
     begun = files.below(f"{staged}")
     files.delete_tree(staged)  # what was left by one that was killed

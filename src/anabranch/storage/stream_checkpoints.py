@@ -3,6 +3,8 @@
 A query's first checkpoint is a directory of its name, each later one is NAME@NUMBER, and the highest number is its own.
 The number is that of the request to begin anew, so a start that is killed on its way and done again finds what it made.
 
+A query whose directory would be another's is refused before it has one (``is_reserved``).
+
 Invariants
     C1  what a later checkpoint begins with is written in one piece, before Spark writes anything there.
     C2  only a query's own checkpoint is written.
@@ -25,6 +27,9 @@ from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.state.results import NoPositionError, OpenBatchError
 
 NOTED = "script.json"
+FENCE, ARRIVING, MOVED = "fence", "arriving.json", "moved.json"
+"""Beside the queries' directories: numbers of starts, and marks of checkpoints that come or went."""
+_RESERVED = frozenset({NOTED, FENCE, ARRIVING, MOVED})
 _BEGINS = "begins.json"
 _MOST = 64 << 20
 _PINS = TypeAdapter(tuple[ArtifactPin, ...])
@@ -34,6 +39,11 @@ def directory_of(query: str, number: int = 0) -> str:
     """Where a checkpoint of a query is, below those of its stream."""
     name = urllib.parse.quote(query, safe=" .-_")
     return f"{name}@{number}" if number else name
+
+
+def is_reserved(query: str) -> bool:
+    """Whether a query's directory would be that of something else, on any file system."""
+    return directory_of(query).lower() in _RESERVED
 
 
 def noted_as(directory: str) -> str:

@@ -26,7 +26,7 @@ from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.stream_launchers import StreamLauncher, default_launcher
 from anabranch.operations.jobs.streamjob import events_of, start_detached
 from anabranch.sandbox import SandboxCluster
-from anabranch.spark.streams.bringing import MOVED
+from anabranch.storage.stream_checkpoints import MOVED
 from anabranch.streams.artifacts.values import ArtifactPin
 from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.topics import create, fresh

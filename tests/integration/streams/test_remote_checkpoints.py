@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.checkpoints.errors import MissingFileError
-from anabranch.spark.streams.bringing import MOVED, Bringing
+from anabranch.spark.streams.bringing import Bringing
 from anabranch.spark.streams.fence import NewerStartError, StreamFence
 from anabranch.spark.streams.hadoop_files import HadoopFiles, opener, settings_at
 from anabranch.spark.streams.trial import refusal
 from anabranch.storage.errors import StorageError
-from anabranch.storage.stream_checkpoints import NotedScript, batches, note_script, noted, own
+from anabranch.storage.stream_checkpoints import MOVED, NotedScript, batches, note_script, noted, own
 from tests.integration.checkpoints.hdfs import hdfs_roots
 
 pytestmark = pytest.mark.full

@@ -29,6 +29,7 @@ from anabranch.spark.streams.modes import mode_of
 from anabranch.spark.streams.parsing import ParsedStatement, StatementKind, declaration, parse
 from anabranch.spark.streams.refusals import ScriptText
 from anabranch.spark.streams.sinks.port import SinkKind
+from anabranch.storage.stream_checkpoints import is_reserved
 from anabranch.streams.connectors import Connector, nearest
 from anabranch.streams.inline import check_plans
 from anabranch.streams.needed import Registered
@@ -222,6 +223,9 @@ class _Analysis:
             raise self.script.told(error, statement) from error
         before = sum(one.target.name == target.name for one in self.inserts)
         query = target.name if not before else f"{target.name}-{before + 1}"
+        if is_reserved(query):
+            problem = f"query {query} would have the directory of something else beside its checkpoints"
+            raise self.script.refuse(statement, problem, "call the table otherwise")
         self.inserts.append(InsertPlan(statement.number, statement.line, target, query, fit, _analysed(fit), mode))
 
     def _target(self, parsed: ParsedStatement) -> TableDeclaration | None:

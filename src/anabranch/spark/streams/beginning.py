@@ -45,7 +45,8 @@ def prepare(
     """Give each query its checkpoint, and the rows that begin where that says (N2).
 
     ``check_sink`` looks at a query with the checkpoint that it is to have, before any is made.  Raises OpenBatchError,
-    NoPositionError, NoSavedError, NoQuerySavedError, StorageError, and what ``analyse_at`` and ``check_sink`` raise.
+    NoPositionError, SavedNotThereError, NoSavedError, NoQuerySavedError, StorageError, and what ``analyse_at`` and
+    ``check_sink`` raise.
     """
     results = {one.query: one for one in trials}
     made: dict[str, Beginning] = {}

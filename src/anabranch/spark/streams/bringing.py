@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.errors import RefusedError
-from anabranch.spark.streams.fence import DIRECTORY, NewerStartError, StreamFence
+from anabranch.spark.streams.fence import NewerStartError, StreamFence
 from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
-from anabranch.storage.stream_checkpoints import NOTED
+from anabranch.storage.stream_checkpoints import ARRIVING, FENCE, MOVED, NOTED
 
-ARRIVING, MOVED = "arriving.json", "moved.json"
-_KEPT = frozenset({ARRIVING, MOVED, DIRECTORY})
+_KEPT = frozenset({ARRIVING, MOVED, FENCE})
 _MOST = 1 << 16
 OpenPlace = Callable[[str], StoredFiles]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
 from anabranch.storage.files import StoredFiles
+from anabranch.storage.stream_checkpoints import FENCE
 
-DIRECTORY = "fence"
 LOOK_S = 2.0
 
 
@@ -44,11 +44,11 @@ class StreamFence:
     def take(self) -> None:
         """Leave the number, unless a higher one is there; raises NewerStartError, StorageError."""
         self.check()
-        self.files.put(f"{DIRECTORY}/{self.fence}", b"", via=f"{DIRECTORY}/.{self.fence}")
+        self.files.put(f"{FENCE}/{self.fence}", b"", via=f"{FENCE}/.{self.fence}")
         self.check()  # again: another may have left its own meanwhile
         for number in self._numbers():
             if number < self.fence:
-                self.files.delete(f"{DIRECTORY}/{number}")
+                self.files.delete(f"{FENCE}/{number}")
 
     def check(self) -> None:
         """Raise NewerStartError where a higher number is there (F1)."""
@@ -64,5 +64,5 @@ class StreamFence:
             self.check()
 
     def _numbers(self) -> list[int]:
-        names = [entry.name for entry in self.files.list(DIRECTORY)]
+        names = [entry.name for entry in self.files.list(FENCE)]
         return [int(name) for name in names if name.isascii() and name.isdigit()]

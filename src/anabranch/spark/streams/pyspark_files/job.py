@@ -33,7 +33,7 @@ from anabranch.spark.streams.pyspark_files.queries import FileQuery, WriterSays
 from anabranch.spark.streams.running import checkpoint_at, is_resumed, trigger_of
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.saved_checkpoints import first_batch_of, stage, take
-from anabranch.storage.stream_checkpoints import Beginning, begin, directory_of, own
+from anabranch.storage.stream_checkpoints import Beginning, begin, directory_of, is_reserved, own
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -157,6 +157,9 @@ class FileJob:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             fix = "use letters, digits, spaces, '.', '_' and '-', at most 100"
             raise JobUseError("job.start", f"{name!r} is no name of a query", fix)
+        if is_reserved(name):
+            problem = f"query {name} would have the directory of something else beside its checkpoints"
+            raise JobUseError("job.start", problem, "call it otherwise")
         if any(one.name == name for one in self._queries):
             fix = "give each query a name of its own: its checkpoint has it"
             raise JobUseError("job.start", f"there is a query {name} already", fix)
