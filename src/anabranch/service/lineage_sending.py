@@ -12,7 +12,6 @@ import asyncio
 import json
 import time
 import urllib.error
-import uuid
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,14 +25,13 @@ from anabranch.errors import AnabranchError
 from anabranch.model.secrets import SecretRef
 from anabranch.service.posting import post
 from anabranch.streams.lineage.document import lineage_of
-from anabranch.streams.lineage.openlineage import LineageRun, RunEventType, run_event
+from anabranch.streams.lineage.openlineage import RunEventType, lineage_run, run_event
 
 MOST_WAITING = 1000
 PATIENCE_S = 60.0
 TIMEOUT_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 10.0
 _PASSING = frozenset({408, 425, 429})
-NAMESPACE = "anabranch"
 
 log = structlog.get_logger()
 
@@ -115,15 +113,9 @@ def events_of(
     """An event for each INSERT of a run (L15); raises LineageDocumentError."""
     found = lineage_of(document)
     return [
-        run_event(
-            LineageRun(type, at, _run_id(run, number), NAMESPACE, f"{stream}.{number}", error), one, found.datasets
-        )
+        run_event(lineage_run(type, at, stream, run, number, error), one, found.datasets)
         for number, one in enumerate(found.inserts, 1)
     ]
-
-
-def _run_id(run: str, number: int) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run}/{number}"))
 
 
 def _post(endpoint: LineageEndpoint, event: Mapping[str, Any]) -> None:

@@ -97,6 +97,8 @@ def test_each_run_is_told_as_it_begins_and_as_it_ends(
     (start,) = endpoint.taken
     assert (start["eventType"], start["job"]["name"], start["run"]["facets"]) == ("START", f"{NAME}.1", {})
     assert [(one["namespace"], one["name"]) for one in start["inputs"]] == [("kafka://main", "views")]
+    (asked,) = service.get(f"/api/v1/streams/{NAME}/lineage/openlineage")
+    assert asked["run"]["runId"] == start["run"]["runId"], "whoever asks is told of the same run"
     (out,) = start["outputs"]
     assert out["facets"]["columnLineage"]["fields"]["page"]["inputFields"][0]["field"] == "page"
     service.done("stop", stream=NAME)

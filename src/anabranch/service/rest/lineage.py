@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -30,7 +29,7 @@ from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.catalog import NoEntryError
 from anabranch.streams.kinds import NotOfPySparkError, StreamKind
 from anabranch.streams.lineage.document import StoredLineage, lineage_of
-from anabranch.streams.lineage.openlineage import LineageRun, RunEventType, run_event
+from anabranch.streams.lineage.openlineage import RunEventType, lineage_run, run_event
 
 router = APIRouter(prefix="/api/v1", tags=["lineage"])
 StreamNamePath = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -70,11 +69,15 @@ async def events(here: Here, name: StreamNamePath, caller: AsViewer, version: Ve
     kept, may_see = await _kept(here, name, version), await _may_see(here, caller)
     found = lineage_of(kept.document)
     time = datetime.fromtimestamp(kept.at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    runs = await here.stored.ask(lambda: here.stored.streams.runs_of(name, 10_000))
+    # A stream has one run at a time: the newest that began before it was told has told it.
+    teller = next((one for one in runs if one.version == kept.version and one.began_at <= kept.at), None)
+    if teller is None:
+        raise NoLineageError(name)
     made = []
     for number, one in enumerate(found.inserts, 1):
         told = shown(one, may_see)
-        run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name}/{kept.version}/{kept.at}/{number}"))
-        run = LineageRun(RunEventType.RUNNING, time, run_id, "anabranch", f"{name}.{number}")
+        run = lineage_run(RunEventType.RUNNING, time, name, teller.id, number)
         made.append(run_event(run, told, {key: value for key, value in found.datasets.items() if may_see(key)}))
     return answer(made)
 

@@ -9,6 +9,7 @@ Invariants
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,7 @@ from typing import Any
 from anabranch.streams.lineage.edges import Edge, InsertLineage
 from anabranch.streams.lineage.values import LineageKind
 
+NAMESPACE = "anabranch"
 PRODUCER = "urn:x-anabranch:streams"
 _SPEC = "https://openlineage.io/spec"
 EVENT_SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -58,6 +60,12 @@ class LineageRun:
     namespace: str
     job: str
     error: str = ""
+
+
+def lineage_run(type: RunEventType, time: str, stream: str, run: str, number: int, error: str = "") -> LineageRun:
+    """The run of a query of a stream: its id is the same wherever it is told, of a run's id and the INSERT's number."""
+    run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run}/{number}"))
+    return LineageRun(type, time, run_id, NAMESPACE, f"{stream}.{number}", error)
 
 
 def run_event(run: LineageRun, insert: InsertLineage, datasets: Mapping[str, LineageDataset]) -> dict[str, Any]:
