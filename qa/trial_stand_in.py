@@ -74,7 +74,7 @@ def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:
     signal.signal(signal.SIGTERM, ask)
     spec = StreamRunSpec.from_json(Path(spec_file).read_text(encoding="utf-8"))
     end_with_command(terminate)
-    wanted = spec.script.splitlines()[0].removeprefix("-- ").split() or ["run"]
+    wanted = (spec.script.splitlines() or [""])[0].removeprefix("-- ").split() or ["run"]
     word, more = wanted[0], wanted[1:]
     _tell("starting")
     if word == "wait":
@@ -92,6 +92,11 @@ def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:
         return _failed("Spark's JVM is gone", "JvmGoneError", 5)
     elif word == "away":
         return _failed("cluster here cannot be reached", "UNREACHABLE", 4, hint="anabranch context test here")
+    if kind == "tables":
+        _tell("columns", statement=0, columns=[{"name": "catalog", "type": "string"}])
+        attached = () if spec.catalog is None else sorted(spec.catalog.attached)
+        _tell("rows", batch=0, rows=[[name] for name in attached])
+        return _ended("finished", rows=len(attached), limit=None)
     statements = split(spec.script)
     if word == "refuse":
         line = statements[1].line

@@ -48,6 +48,14 @@ class SchemaAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedAnswer:
+    """A catalog of Spark's own; ``connector`` writes into its tables, empty where they are only read."""
+
+    name: str
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
 class GrantAnswer:
     """A grant, and who gave it when."""
 

@@ -74,6 +74,8 @@ def _words(question: TrialQuestion) -> Sequence[str]:
         return [*words, "--mode", "validate"]
     if question.kind is TrialKind.CHECKPOINTS:
         return [*words, "--mode", "try"]
+    if question.kind is TrialKind.TABLES:
+        return [*words, "--mode", "tables", "--rows", str(question.rows)]
     words += ["--mode", "preview", "--select", str(question.select), "--rows", str(question.rows)]
     words += ["--bytes", str(ROW_BYTES), "--seconds", str(question.seconds)]
     return words if question.start is None else [*words, "--start", question.start]

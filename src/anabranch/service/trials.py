@@ -1,7 +1,7 @@
 """Trials of scripts: a few at once, each in a process of its own with limits, kept for a while where it is asked again.
 
 Invariants
-    R1  at most ``at_once`` previews, one validation and one look at checkpoints have a process; the others wait in the
+    R1  at most ``at_once`` previews, and one trial of each other kind, have a process; the others wait in the
         order they were asked.
     R2  a trial that nobody listens to is ended, and no process of one outlives this instance.
     R3  an earlier answer is given only where the process would be told the same, by the same account.
@@ -79,7 +79,7 @@ class Trials:
     ) -> None:
         self._clusters = clusters
         self._jobs = jobs
-        self._most = {TrialKind.PREVIEW: at_once, TrialKind.VALIDATION: 1, TrialKind.CHECKPOINTS: 1}
+        self._most = {kind: at_once if kind is TrialKind.PREVIEW else 1 for kind in TrialKind}
         self._artifact_place = artifact_place
         self._catalog_for = catalog_for
         self._start = start
@@ -120,7 +120,8 @@ class Trials:
         A script is judged by what the account may use of the catalog now: with other grants it is another trial.
         Raises ScriptError where that needs no Spark, PreviewsOffError, TooManyTrialsError, ConfigError.
         """
-        split(question.script)
+        if question.kind.has_script:
+            split(question.script)
         if not self._most[question.kind]:
             raise PreviewsOffError()
         spec, now = self._spec(question, await self._catalog_for(account, question.author or account)), now_ms()

@@ -11,13 +11,19 @@ from anabranch.streams.artifacts.values import ArtifactPin
 
 
 class TrialKind(StrEnum):
-    """What is looked at: whether the script can be run, rows of one of its SELECTs, or whether it goes on with
-    the checkpoints of its stream.
+    """What is looked at: whether a script can be run, rows of one of its SELECTs, whether it goes on with the
+    checkpoints of its stream; or, without a script, which tables catalogs of Spark's own have.
     """
 
     VALIDATION = "validation"
     PREVIEW = "preview"
     CHECKPOINTS = "checkpoints"
+    TABLES = "tables"
+
+    @property
+    def has_script(self) -> bool:
+        """Whether a script is looked at."""
+        return self is not TrialKind.TABLES
 
 
 class TrialState(StrEnum):
@@ -78,6 +84,8 @@ class TrialQuestion:
     @property
     def subject(self) -> str:
         """What it is about, as the audit has it."""
+        if not self.kind.has_script:
+            return "catalogs of Spark's own"
         if not self.stream:
             return "a script"
         return f"stream {self.stream}" + (f" version {self.version}" if self.version is not None else " (a draft)")

@@ -14,6 +14,7 @@ from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.spark.session import session
+from anabranch.spark.streams.attached_tables import attached_tables
 from anabranch.spark.streams.settings import SETTINGS
 from anabranch.streams.catalog.attached import attached
 from anabranch.streams.grants import Privilege
@@ -46,6 +47,13 @@ DENIED = (
     ("SELECT * FROM lake.Shop.Clicks", {"lake": BOTH}, "in lower case"),
     ("SET spark.sql.catalog.other = org.apache.iceberg.spark.SparkCatalog", {"lake": BOTH}, "may not set"),
 )
+LISTED: tuple[tuple[dict[str, tuple[Privilege, ...]], list[tuple[str, str]]], ...] = (
+    ({}, []),
+    ({"lake": BOTH}, [("clicks", ""), ("pages", "")]),
+    ({"lake.shop": (Privilege.READ,)}, [("clicks", ""), ("pages", "")]),
+    ({"lake.shop.pages": (Privilege.WRITE,), "lake.shop.absent": BOTH}, [("pages", "")]),
+)
+"""What is listed with which grants."""
 
 
 @pytest.mark.parametrize("catalog", ["hadoop", "hive"])
@@ -59,7 +67,7 @@ def _reads_and_writes(tmp_path: Path, uri: str) -> None:
     words = [sys.executable, "-m", "tests.integration.streams.test_attached", str(tmp_path), uri]
     done = subprocess.run(words, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["copied", "copied", "looked-up", *("denied" for _ in DENIED), "over"]
+    assert done.stdout.split() == ["copied", "copied", "looked-up", *("denied" for _ in DENIED), "listed", "over"]
 
 
 def main(place: str, uri: str) -> None:
@@ -100,6 +108,10 @@ def main(place: str, uri: str) -> None:
         said = raised.value.message
         assert told in said and "page" not in said.replace("shop.pages", ""), said
         print("denied")
+    for grants, wanted in LISTED:
+        given = CatalogSpec(TableAccess("mei", dict(grants)), attached=attached(made))
+        assert [(one.table, one.problem) for one in attached_tables(spark, given)] == wanted
+    print("listed")
     print("over")
 
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from anabranch.service import trials
+from anabranch.service.job_settings import JobSettings
 from qa.service import Served, serving, until
 from qa.stream_lab import stand_ins
 from qa.timeouts import TIMEOUT_S
@@ -124,6 +125,28 @@ def test_a_saved_version_is_tried_on_its_streams_checkpoints(served: Served) -> 
     assert served.ask("POST", "/api/v1/trials", text, role="operator").status == 422
     nothing = served.ask("POST", "/api/v1/trials", {"kind": "checkpoints", "stream": "pv", "version": 7}, role="admin")
     assert (nothing.status, nothing.json["title"]) == (404, "no stream version")
+
+
+@pytest.mark.full
+def test_tables_of_attached_catalogs_are_listed_without_a_script(tmp_path: Path) -> None:
+    """The names are of whoever has a privilege in them; what is in them is asked for in a process of its own."""
+    settings = {"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"}
+    jobs = JobSettings("local[2]", "local[2]", tmp_path / "jobs", settings)
+    with serving(str(tmp_path / "store.db"), {}, tmp_path, jobs=jobs) as served:
+        until(lambda: served.instance.acting.acts)
+        assert served.get("/api/v1/catalog/attached", "admin") == [{"name": "lake", "connector": "iceberg"}]
+        assert served.get("/api/v1/catalog/attached", "viewer") == []
+        did(
+            served,
+            "catalog/grant",
+            {"privilege": "read", "name": "lake.a.b", "on": "object", "principal": "user:viewer"},
+        )
+        assert [one["name"] for one in served.get("/api/v1/catalog/attached", "viewer")] == ["lake"]
+        begun = served.ask("POST", "/api/v1/trials", {"kind": "tables"}, role="admin")
+        assert ended(served, begun.json["id"])["rows"] == [["lake"]]
+        named = {"kind": "tables", "script": "SELECT 1"}
+        assert served.ask("POST", "/api/v1/trials", named, role="admin").status == 422
+        assert served.ask("POST", "/api/v1/trials", {"kind": "tables"}, role="viewer").status == 403
 
 
 @pytest.mark.test

@@ -191,3 +191,15 @@ def test_a_saved_version_is_tried_on_the_checkpoints_of_its_stream(service: Answ
     Path("job.sql").write_text("SELECT 1")
     code, _, err = stream("try", "job.sql")
     assert (code, "--checkpoints" in err) == (2, True)
+
+
+def test_tables_of_attached_catalogs_are_asked_of_spark(service: Answers) -> None:
+    """Each with its catalog and database; what does not answer is told with its problem."""
+    columns = [{"name": name, "type": "string"} for name in ("catalog", "database", "table", "problem")]
+    rows = [["lake", "shop", "clicks", ""], ["db", "", "", "it is away"]]
+    service.looks = [{"columns": columns, "rows": rows, "row_count": 2, "state": "finished", "ended_at_ms": 1}]
+    done = CliRunner().invoke(app, ["catalog", "list", "--attached"])
+    assert done.exit_code == 0, done.exception
+    assert ["lake", "shop", "clicks"] in [line.split() for line in done.stdout.splitlines()]
+    assert "it is away" in done.stdout
+    assert service.asked[0] == ("POST", "/trials", {"kind": "tables", "rows": 1000, "fresh": False})

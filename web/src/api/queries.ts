@@ -411,6 +411,12 @@ export const catalogQuery = (search: string) =>
     refetchInterval: 30_000,
   });
 
+/** Catalogs of Spark's own in which one has a privilege. */
+export const attachedQuery = queryOptions({
+  queryKey: ["catalog", "attached"],
+  queryFn: ({ signal }) => told(client.GET("/api/v1/catalog/attached", { signal })),
+});
+
 export const catalogEntryQuery = (name: string) =>
   queryOptions({
     queryKey: ["catalog", "entry", name],

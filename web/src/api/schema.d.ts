@@ -203,6 +203,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalog/attached": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Attached Catalogs
+         * @description Catalogs of Spark's own in which one has a privilege; a trial of kind `tables` lists what is in them.
+         */
+        get: operations["attached_catalogs_api_v1_catalog_attached_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalog/create/plan": {
         parameters: {
             query?: never;
@@ -2364,7 +2384,7 @@ export interface paths {
         /**
          * Ask
          * @description Try a script in a process of its own: validate it, preview rows of one of its SELECTs, or try a saved version on
-         *     copies of its stream's checkpoints.
+         *     copies of its stream's checkpoints; or list the tables of attached catalogs that one has a privilege on.
          *
          *     Nothing is written anywhere.
          */
@@ -2920,6 +2940,10 @@ export interface components {
         ArtifactVersionAnswer: {
             uses: string[];
             version: components["schemas"]["ArtifactVersion"];
+        };
+        AttachedAnswer: {
+            connector: string;
+            name: string;
         };
         AuditEntry: {
             account: string;
@@ -6743,7 +6767,7 @@ export interface components {
             why: string;
         };
         /** @enum {string} */
-        TrialKind: "validation" | "preview" | "checkpoints";
+        TrialKind: "validation" | "preview" | "checkpoints" | "tables";
         /** @enum {string} */
         TrialLimit: "rows" | "bytes" | "seconds";
         TrialLimits: {
@@ -6756,8 +6780,8 @@ export interface components {
          * TrialRequest
          * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
          *
-         *     ``checkpoints`` is a saved version's alone.  The fields from ``select`` on are a preview's; ``fresh`` wants no
-         *     earlier answer.
+         *     ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have.
+         *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
          */
         TrialRequest: {
             /**
@@ -6769,7 +6793,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "validation" | "preview" | "checkpoints";
+            kind: "validation" | "preview" | "checkpoints" | "tables";
             /**
              * Rows
              * @default 100
@@ -7643,6 +7667,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EntrySummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    attached_catalogs_api_v1_catalog_attached_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttachedAnswer"][];
                 };
             };
             /** @description Why not */

@@ -15,8 +15,22 @@ from anabranch.model.reasons import Reason, Severity
 _STYLES = {"create": "green", "change": "yellow", "keep": "dim"}
 
 
-def entries(found: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """One line an entry."""
+def attached_tables(found: Sequence[Mapping[str, Any]], *, is_cut: bool) -> RenderableType:
+    """One line a table of catalogs of Spark's own."""
+    if not found:
+        return Text("nothing that you may see; a grant is on a name: anabranch catalog grant read lake.shop user:NAME")
+    table = grid("CATALOG", "DATABASE", "TABLE", "PROBLEM")
+    for one in found:
+        table.add_row(*_cells(one["catalog"], one["database"], one["table"], one["problem"]))
+    return Group(table, Text("there are more", style="yellow")) if is_cut else table
+
+
+def entries(found: Sequence[Mapping[str, Any]], attached: Sequence[Mapping[str, Any]] = ()) -> RenderableType:
+    """One line an entry, and the catalogs of Spark's own."""
+    if attached:
+        names = printable(", ".join(one["name"] for one in attached))
+        more = f"attached: {names}; their tables: anabranch catalog list --attached"
+        return Group(entries(found), Text(more, style="dim"))
     if not found:
         return Text("nothing that you may see; define it with: anabranch catalog create FILE.sql --execute")
     table = grid("NAME", "KIND", "OWNER", "CHANGED", "DESCRIPTION")

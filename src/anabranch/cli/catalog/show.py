@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import urllib.parse
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from anabranch.cli.catalog import render
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.service_options import ServiceOption, service_of
+from anabranch.cli.streams.trying import FreshOption, begun, followed
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="database.table, or a database.", show_default=False)]
 
@@ -18,12 +20,28 @@ def list_entries(
     ctx: typer.Context,
     database: Annotated[str, typer.Argument(metavar="[DATABASE]", help="Default: all.", show_default=False)] = "",
     search: Annotated[str, typer.Option(help="In names, descriptions and columns.", show_default=False)] = "",
+    attached: Annotated[
+        bool, typer.Option("--attached", help="Have Spark list the tables of its own catalogs instead.")
+    ] = False,
+    fresh: FreshOption = False,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List what one may see of the catalog."""
-    answer: Any = service_of(ctx, service).get("/catalog", database=database, search=search)
-    emit(answer, render.entries(answer), output)
+    """List what one may see of the catalog, and the catalogs of Spark's own that are attached.
+
+    With --attached the service has Spark ask those for their databases and tables, as far as one has a privilege.
+    """
+    client = service_of(ctx, service)
+    if attached:
+        found: list[Any] = []
+        request = {"kind": "tables", "rows": 1000, "fresh": fresh}
+        trial = followed(client, request, Path("catalog"), begun, lambda trial: found.extend(trial["rows"]))
+        rows = [dict(zip([column["name"] for column in trial["columns"]], row, strict=True)) for row in found]
+        emit(rows, render.attached_tables(rows, is_cut=trial["limit"] is not None), output)
+        return
+    answer: Any = client.get("/catalog", database=database, search=search)
+    names: Any = [] if database or search else client.get("/catalog/attached")
+    emit(answer, render.entries(answer, names), output)
 
 
 def show(

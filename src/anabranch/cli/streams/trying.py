@@ -103,16 +103,29 @@ def tried(
 ) -> Any:
     """Have the service try a script, and stay until that is over; returns the trial as it ended.
 
-    ``begun`` is handed the trial as it was first answered, and ``told`` each later look at it, with new rows alone.
-    Ctrl-C ends the trial, and exits with 130.  What is wrong with the script is written, and exits with its code.
+    What is wrong with the script is written, and exits with its code.
     """
-    client = service_of(ctx, service)
     if version is None and Path(word).is_file():
         of: dict[str, Any] = {"script": text_of_script(Path(word))}
     else:
         name, number = named(word, version)
         of = {"stream": name} | ({} if number is None else {"version": number})
-    trial = client.post("/trials", {**request, **of})
+    return followed(service_of(ctx, service), {**request, **of}, Path(word), begun, told)
+
+
+def followed(
+    client: ServiceClient,
+    request: Mapping[str, Any],
+    file: Path,
+    begun: Callable[[Any], None],
+    told: Callable[[Any], None],
+) -> Any:
+    """Have a trial begun, and stay until it is over; returns it as it ended, and errors name ``file``.
+
+    ``begun`` is handed the trial as it was first answered, and ``told`` each later look at it, with new rows alone.
+    Ctrl-C ends the trial, and exits with 130.
+    """
+    trial = client.post("/trials", request)
     path = f"/trials/{trial['id']}"
     try:
         begun(trial)
@@ -129,7 +142,7 @@ def tried(
         raise typer.Exit(INTERRUPTED) from None
     if trial["state"] == "failed":
         (problem,) = trial["problems"]
-        fail(Path(word), {**problem, "error": problem["message"]})
+        fail(file, {**problem, "error": problem["message"]})
     if trial["state"] == "stopped":
         raise TrialEndedError(trial["why"])
     return trial

@@ -13,6 +13,7 @@ from anabranch.operations.catalog.desk import KnownCatalog, known
 from anabranch.service.answers import answered
 from anabranch.service.caller import Caller
 from anabranch.service.catalog_answers import (
+    AttachedAnswer,
     EntryAnswer,
     EntrySummary,
     GrantAnswer,
@@ -24,9 +25,10 @@ from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.instance import Instance
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.catalog import NoEntryError, StoredEntry
+from anabranch.streams.catalog.attached import attached
 from anabranch.streams.catalog.names import database_name, object_name
 from anabranch.streams.catalog.objects import ObjectKind
-from anabranch.streams.grants import Privilege, group, user
+from anabranch.streams.grants import Grant, Privilege, group, user
 
 router = APIRouter(prefix="/api/v1/catalog", tags=["catalog"])
 EntryName = Annotated[
@@ -60,6 +62,20 @@ async def entries(
     begin = f"{database_name(database)}." if database else ""
     visible = [one for one in seen.entries.values() if one.name.startswith(begin) and _shown(seen, one)]
     return answer([summary_of(one) for one in visible if _holds(one, search.lower())])
+
+
+@router.get("/attached", responses=answered(Sequence[AttachedAnswer]))
+async def attached_catalogs(here: Here, caller: AsViewer) -> JSONResponse:
+    """Catalogs of Spark's own in which one has a privilege; a trial of kind `tables` lists what is in them."""
+    seen = await _known(here, caller)
+    found = attached(here.settings.jobs.settings)
+    granted = {one.securable.partition(".")[0] for one in seen.authority.grants if _is_for(seen, one)}
+    return answer([AttachedAnswer(name, found[name]) for name in found if seen.authority.is_admin or name in granted])
+
+
+def _is_for(seen: KnownCatalog, grant: Grant) -> bool:
+    """Whether a grant is for the one who asks."""
+    return grant.principal in {user(seen.authority.account), *(group(one) for one in seen.authority.groups)}
 
 
 @router.get("/grants", responses=answered(Sequence[GrantAnswer]))

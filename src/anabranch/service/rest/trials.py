@@ -39,11 +39,11 @@ _VERBS = {"validation": "validate", "preview": "preview", "checkpoints": "try"}
 class TrialRequest(Body):
     """A look at a script, or at a version of a stream; without ``version`` at the one that is published.
 
-    ``checkpoints`` is a saved version's alone.  The fields from ``select`` on are a preview's; ``fresh`` wants no
-    earlier answer.
+    ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have.
+    The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
     """
 
-    kind: Literal["validation", "preview", "checkpoints"]
+    kind: Literal["validation", "preview", "checkpoints", "tables"]
     script: Script | None = None
     stream: StreamName | None = None
     version: VersionNumber | None = None
@@ -65,7 +65,7 @@ class TrialRequest(Body):
 )
 async def ask(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
     """Try a script in a process of its own: validate it, preview rows of one of its SELECTs, or try a saved version on
-    copies of its stream's checkpoints.
+    copies of its stream's checkpoints; or list the tables of attached catalogs that one has a privilege on.
 
     Nothing is written anywhere.
     """
@@ -129,6 +129,11 @@ def _found(here: Instance, trial_id: str, caller: Caller) -> Trial:
 
 async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
     """What is asked; raises InvalidFieldError, NoStreamError, NoStreamVersionError."""
+    if body.kind == "tables":
+        if body.script is not None or body.stream is not None or body.version is not None:
+            fix = "leave script, stream and version out"
+            raise InvalidFieldError("body", "kind", "tables are of catalogs, and of no script", fix)
+        return TrialQuestion(TrialKind.TABLES, "", rows=body.rows)
     script, version, name, author, launcher = body.script, body.version, body.stream, "", ""
     if script is None and name is None:
         raise InvalidFieldError("body", "script", "there is neither a script nor a stream", "give one of them")

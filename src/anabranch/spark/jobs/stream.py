@@ -23,7 +23,7 @@ import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -50,6 +50,7 @@ from anabranch.spark.streams import running as queries
 from anabranch.spark.streams.analysis import AnalysedScript, analyse
 from anabranch.spark.streams.artifacts.environment import RunEnvironment
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
+from anabranch.spark.streams.attached_tables import AttachedTable, attached_tables
 from anabranch.spark.streams.bringing import Bringing
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
@@ -79,7 +80,7 @@ from anabranch.streams.pyspark_file import check_file
 from anabranch.streams.script import split
 from anabranch.streams.state.results import QueryTrial, TrialResult
 
-MODES = ("run", "validate", "preview", "try")
+MODES = ("run", "validate", "preview", "try", "tables")
 INTERRUPTED = 130
 
 
@@ -156,6 +157,8 @@ class JobOfStream:
                 return self._preview(spark, spec)
             if options.mode == "try":
                 return self._try(spark, spec)
+            if options.mode == "tables":
+                return self._tables(spark, spec)
             return self._run_file(spark, spec) if is_file else self._run(spark, spec)
         finally:
             queries.close(self._running)
@@ -186,6 +189,8 @@ class JobOfStream:
 
     def _check_text(self, spec: StreamRunSpec) -> None:
         """What needs no Spark is told before it has started; raises ScriptError, NotOfPySparkError."""
+        if self._options.mode == "tables":
+            return
         if spec.kind is StreamKind.SQL:
             split(spec.script)
             return
@@ -300,6 +305,20 @@ class JobOfStream:
         trials = self._tried(spark, spec, found, opener(spark, spec.checkpoints)(spec.checkpoints))
         self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
         self.outcome = "finished"
+        return 0
+
+    def _tables(self, spark: SparkSession, spec: StreamRunSpec) -> int:
+        names = [one.name for one in fields(AttachedTable)]
+        columns = [{"name": name, "type": "string"} for name in names]
+        self._events.tell(StreamEventKind.COLUMNS, statement=0, columns=columns)
+        count, limit = 0, None
+        for one in () if spec.catalog is None else attached_tables(spark, spec.catalog):
+            if count == self._options.rows:
+                limit = "rows"
+                break
+            self._events.tell(StreamEventKind.ROWS, batch=0, rows=[[getattr(one, name) for name in names]])
+            count += 1
+        self.outcome, self._more = "finished", {"rows": count, "limit": limit}
         return 0
 
     def _tried(

@@ -13,6 +13,7 @@ import { Filter } from "../../parts/Filter";
 import { Folded } from "../../parts/Folded";
 import { MoreRows } from "../../parts/MoreRows";
 import { Table } from "../../parts/Table";
+import { Attached } from "./Attached";
 
 /** What is in each database, as far as one may see it. */
 export function Entries() {
@@ -21,34 +22,37 @@ export function Entries() {
   const query = useQuery(catalogQuery(text));
   const change = (wanted: string) => setSearch(wanted ? new URLSearchParams({ search: wanted }) : new URLSearchParams(), { replace: true });
   return (
-    <Fetched query={query} what="the catalog">
-      {(found) =>
-        found.length === 0 && text === "" ? (
-          <Nothing />
-        ) : (
-          <section className="panel" aria-label="Entries">
-            <div className="filters">
-              <Filter label="Names, descriptions, columns" value={text} change={change} />
-              <span className="dim small" role="status">
-                {counted(found.length, "entry", "entries")}
-              </span>
-            </div>
-            {found.length === 0 ? (
-              <Empty title={`Nothing that you may see has "${text}" in its name, description or columns`}>
-                <Button act={() => change("")}>Show every entry</Button>
-              </Empty>
-            ) : (
-              <ul className="tree" aria-label="Databases">
-                {databasesOf(found).map((one) => (
-                  <InDatabase key={one.name} database={one} />
-                ))}
-              </ul>
-            )}
-            <CommandLine text="anabranch catalog list" />
-          </section>
-        )
-      }
-    </Fetched>
+    <>
+      <Fetched query={query} what="the catalog">
+        {(found) =>
+          found.length === 0 && text === "" ? (
+            <Nothing />
+          ) : (
+            <section className="panel" aria-label="Entries">
+              <div className="filters">
+                <Filter label="Names, descriptions, columns" value={text} change={change} />
+                <span className="dim small" role="status">
+                  {counted(found.length, "entry", "entries")}
+                </span>
+              </div>
+              {found.length === 0 ? (
+                <Empty title={`Nothing that you may see has "${text}" in its name, description or columns`}>
+                  <Button act={() => change("")}>Show every entry</Button>
+                </Empty>
+              ) : (
+                <ul className="tree" aria-label="Databases">
+                  {databasesOf(found).map((one) => (
+                    <InDatabase key={one.name} database={one} />
+                  ))}
+                </ul>
+              )}
+              <CommandLine text="anabranch catalog list" />
+            </section>
+          )
+        }
+      </Fetched>
+      <Attached />
+    </>
   );
 }
 
