@@ -93,9 +93,10 @@ def main(spec_file: str, kind: str, select: str, most: str, *_: str) -> int:
     elif word == "away":
         return _failed("cluster here cannot be reached", "UNREACHABLE", 4, hint="anabranch context test here")
     if kind == "tables":
-        _tell("columns", statement=0, columns=[{"name": "catalog", "type": "string"}])
+        names = "catalog", "database", "table", "problem"
+        _tell("columns", statement=0, columns=[{"name": name, "type": "string"} for name in names])
         attached = () if spec.catalog is None else sorted(spec.catalog.attached)
-        _tell("rows", batch=0, rows=[[name] for name in attached])
+        _tell("rows", batch=0, rows=[[name, "shop", "clicks", ""] for name in attached])
         return _ended("finished", rows=len(attached), limit=None)
     statements = split(spec.script)
     if word == "refuse":

@@ -17,12 +17,14 @@ from typing import Any
 from unittest.mock import patch
 
 from anabranch.service import instance
+from anabranch.service.job_settings import JobSettings
 from anabranch.service.logs import log_plainly
 from anabranch.service.streaming import Streaming
 from qa.service import Served, serving, until
 from qa.stream_lab import end_stand_ins
 from qa.stream_service import start_stand_in
 
+ATTACHED = {"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"}
 JOB = "tests.integration.web.stream_job"
 VIEWS = """\
 -- page views and visitors, per minute
@@ -163,7 +165,9 @@ def main(arguments: Sequence[str]) -> None:
     start = partial(start_stand_in, module=JOB)
     with tempfile.TemporaryDirectory() as name, patch.object(instance, "Streaming", partial(Streaming, start=start)):
         directory = Path(name)
-        with serving(str(directory / "store.db"), {}, directory, port=asked.port) as served:
+        attached = {} if asked.empty else ATTACHED
+        jobs = JobSettings("local[2,8]", "local[2]", directory / "jobs", attached)
+        with serving(str(directory / "store.db"), {}, directory, port=asked.port, jobs=jobs) as served:
             try:
                 if not asked.empty:
                     fill(served)

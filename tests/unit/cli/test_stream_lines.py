@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from anabranch.cli.streams import render
 from anabranch.cli.streams.preview import PreviewLines
 from anabranch.cli.streams.run import tell_text
 from anabranch.cli.streams.validate import analysed
@@ -80,3 +81,71 @@ def test_a_validated_script_shows_statements_and_queries() -> None:
     out = io.StringIO()
     Console(file=out, width=100).print(analysed({**found, "inserts": []}))
     assert "no INSERT" in out.getvalue()
+
+
+QUERY = {
+    "query": "q",
+    "connector": "postgresql",
+    "batch": 7,
+    "rows_in": 1200,
+    "rows_per_second": 30.0,
+    "batch_ms": 40,
+    "lag": 5,
+    "state_rows": None,
+    "errors": 2,
+    "retries": 31,
+    "watermark": None,
+}
+PV = {
+    "name": "pv",
+    "kind": "sql",
+    "owner": "mei",
+    "description": "",
+    "state": "running",
+    "why": "",
+    "since_ms": 0,
+    "published": 2,
+    "running_version": 2,
+    "queries": [QUERY],
+    "target": "",
+    "look": "anabranch stream show pv",
+}
+LINK = {
+    **PV,
+    "name": "old-new",
+    "kind": "link",
+    "owner": "",
+    "since_ms": None,
+    "published": 0,
+    "running_version": None,
+    "target": "new",
+    "look": "anabranch link show old-new --target new",
+    "state": "degraded",
+    "why": "1 lane",
+}
+
+
+def shown(made: Any) -> list[list[str]]:
+    """The words of each line."""
+    out = io.StringIO()
+    Console(file=out, width=160).print(made)
+    return [line.split() for line in out.getvalue().splitlines()]
+
+
+def test_links_are_listed_beside_streams_with_where_to_look() -> None:
+    """A link has no version and no time in its state; its owner is nobody, and its target is told."""
+    lines = shown(render.streams([PV, LINK], 60_000))
+    assert lines[1] == ["pv", "sql", "running", "1", "min", "2", "1", "30", "5", "mei"]
+    assert lines[2] == ["old-new", "link", "degraded", "1", "30", "5", "to", "new"]
+    assert " ".join(lines[3]).endswith("anabranch link show old-new --target new")
+    words = [" ".join(line) for line in shown(render.stream({"stream": LINK, "runs": [], "checkpoints": ""}, 60_000))]
+    assert (
+        words[0] == "old-new: degraded, a link to new" and words[-1] == "more: anabranch link show old-new --target new"
+    )
+
+
+def test_a_query_is_shown_with_the_errors_and_retries_of_its_sink() -> None:
+    """Beside what it reads; what is not known is a question mark."""
+    lines = shown(render.stream({"stream": PV, "runs": [], "checkpoints": "/c"}, 60_000))
+    assert lines[1][-3:] == ["ERRORS", "RETRIES", "WATERMARK"]
+    assert lines[2] == ["q", "postgresql", "7", "1,200", "30", "40", "5", "?", "2", "31"]

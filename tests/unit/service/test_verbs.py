@@ -129,8 +129,12 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         {"stream": "pv-uv", "start": "0"},
         {"stream": "pv-uv", "checkpoint": "friday"},
     ],
-    "streams.stop": [{"stream": "pv-uv"}],
-    "streams.restart": [{"stream": "pv-uv"}, {"stream": "pv-uv", "state": "new"}],
+    "streams.stop": [{"stream": "pv-uv"}, {"stream": "old-new", "target": "new"}],
+    "streams.restart": [
+        {"stream": "pv-uv"},
+        {"stream": "old-new", "target": "new"},
+        {"stream": "pv-uv", "state": "new"},
+    ],
     "streams.checkpoint": [{"stream": "pv-uv", "save": "friday"}, {"stream": "pv-uv", "delete": "friday"}],
     "streams.delete": [{"stream": "pv-uv"}],
     "streams.alerts": [

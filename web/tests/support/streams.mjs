@@ -16,7 +16,14 @@ export const STREAM_PAGES = {
   file: ["/streams/late-flights/script", "from pyspark", (page) => page.locator(".sql ol").waitFor()],
   createFile: ["/streams/-/create?kind=pyspark", "runs any code with the rights", (page) => page.locator(".cm-line").first().waitFor()],
   edit: ["/streams/page-views/edit", "Every save is another version", (page) => page.locator(".cm-line").first().waitFor()],
-  catalog: ["/catalog", "each order, as it is made"],
+  catalog: [
+    "/catalog",
+    "each order, as it is made",
+    async (page) => {
+      await page.getByRole("button", { name: "List their tables" }).click();
+      await page.getByRole("cell", { name: "clicks" }).waitFor();
+    },
+  ],
   table: ["/catalog/entries/spark_catalog.shop.orders", "became decimal|the first, with"],
   database: ["/catalog/entries/spark_catalog.reporting", "page_minutes"],
   view: ["/catalog/entries/spark_catalog.shop.large", "Its query", (page) => page.locator(".sql ol").waitFor()],
