@@ -31,6 +31,8 @@ def run_fields(run: WaveRun) -> dict[str, Any]:
         "leg": run.leg,
         "times": list(run.times),
         "over_ms": run.over_ms,
+        "owed": list(run.owed),
+        "lost": run.lost,
     }
 
 
@@ -53,4 +55,6 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields["leg"],
         tuple(fields["times"]),
         fields["over_ms"],
+        tuple(fields.get("owed", ())),
+        fields.get("lost", ""),
     )

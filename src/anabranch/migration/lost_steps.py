@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice, UnknownGroups
-from anabranch.migration.spec import FenceKind
+from anabranch.migration.spec import FenceKind, WaveOrder
 from anabranch.migration.steps import (
     MigrationStep,
     Part,
@@ -30,6 +30,16 @@ from anabranch.migration.words import counted
 
 LOOK_LOST_S = 5.0
 """For how long a source must not answer at any of its servers."""
+
+
+def told_by(leg: Leg, part: Part) -> Leg:
+    """The leg whose link tells where readers go on without the source: it is stored on the target.
+
+    Consumers that went back before their producers, and are led to the target again, read there what producers wrote
+    there: the link of their own leg is not made yet, and the one before it knows what came from the source.
+    """
+    went_back = part is Part.CONSUMERS and leg.wave.order is WaveOrder.CONSUMERS_FIRST
+    return leg.at(leg.number - 2) if went_back else leg
 
 
 def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[MigrationStep, ...]:
@@ -71,6 +81,17 @@ def _staged(leg: Leg, groups: UnknownGroups) -> Iterator[MigrationStep]:
     for job in wave.jobs:
         what = f"rewrite {job_move(leg, job).at}: what was read and not copied ends where the copies end"
         yield MigrationStep(StepKind.LOST_CHECKPOINTS, job.name, what)
+
+
+def regain_steps(leg: Leg) -> tuple[MigrationStep, ...]:
+    """What is done once the source is back where ``leg`` leads, which lost nothing with it: its link copies on (M3)."""
+    wave, link = leg.wave.name, leg.link
+    return (
+        MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.there} answers, and is the cluster that was left"),
+        MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.there} keeps up from here on"),
+        MigrationStep(StepKind.RESUME_LINK, link, f"let link {link} copy on"),
+        MigrationStep(StepKind.RUN_LINK, link, f"run link {link}: {leg.there} keeps up, and going back is exact"),
+    )
 
 
 def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:

@@ -4,9 +4,12 @@ A step is begun, which is written down before anything is done, and then finishe
 done in part or in whole by somebody who is gone, so each step may be done again.  Until the point of no return a
 failure, a pause that is too long or a person turns the run back: what was begun is put back, the last first.
 
+Where the source is lost meanwhile, a person says so: then what only the source would hear of is passed over.
+
 Invariants
     M5  a step is begun once all before it are finished; what is put back was begun.
-    M6  a run that has passed the point of no return ends with all of its steps done; it is never turned back.
+    M6  a run that has passed the point of no return ends with all of its steps done; it is turned back only where the
+        source is lost, which it led to, and nobody has been let go there.
     M7  a run that was turned back ends with each step that was begun put back.
     M8  a run that has ended stays as it ended.
 """
@@ -22,6 +25,10 @@ from anabranch.errors import RefusedError
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 
 _PROVES = (StepKind.QUIET, StepKind.GROUPS_EMPTY, StepKind.JOURNAL)
+_LETS_GO = {StepKind.PUBLISH_CHECKPOINTS, StepKind.LIFT_FENCE, StepKind.ROUTES, StepKind.RELEASE, StepKind.RUN_REVERSE}
+_HOLDS = {StepKind.FENCE, StepKind.HOLD}
+_MAY_WAIT = {StepKind.PAUSE_LINK, StepKind.STAGE_CHECKPOINTS, StepKind.LOST_CHECKPOINTS}
+"""What nobody is held up by while it is not put back."""
 
 
 class WaveRunState(StrEnum):
@@ -47,7 +54,8 @@ class WaveRun:
     ``is_begun`` says whether that was begun.  ``results`` are what steps wrote down for those after them, by kind and
     subject.  ``longest_ms`` is for how long it may hold applications up before the point of no return, None for as long
     as it takes.  ``why`` is why it was turned back.  ``times`` are when the steps that are finished were, and
-    ``over_ms`` when it ended, None before.
+    ``over_ms`` when it ended, None before.  ``owed`` are steps that are put back after all others, for they could not
+    be at once.  ``lost`` is who said, and why, that the migration's source is gone, empty where nobody did.
     """
 
     id: str
@@ -66,6 +74,8 @@ class WaveRun:
     leg: int = 0
     times: tuple[int, ...] = ()
     over_ms: int | None = None
+    owed: tuple[int, ...] = ()
+    lost: str = ""
 
     @property
     def step(self) -> MigrationStep | None:
@@ -94,6 +104,33 @@ class WaveRun:
         """Whether the point of no return is behind it; a list without one has none."""
         return any(step.kind is StepKind.JOURNAL for step in self.steps[: self.at])
 
+    @property
+    def leads_back(self) -> bool:
+        """Whether it is on a leg that leads from the target to the source."""
+        return self.leg % 2 == 1
+
+    @property
+    def has_let_go(self) -> bool:
+        """Whether somebody may go on at the end of its leg already, with what was published there."""
+        return any(step.kind in _LETS_GO for step in self.steps[: self.at + self.is_begun])
+
+    @property
+    def can_turn(self) -> bool:
+        """Whether it can be turned back (M6); a reconcile leaves nobody anywhere else."""
+        if not self.has_passed:
+            return True
+        kinds = {step.kind for step in self.steps}
+        is_switch_back = self.leads_back and StepKind.PREFLIGHT in kinds
+        return bool(self.lost) and (StepKind.PROVE_FOUND in kinds or (is_switch_back and not self.has_let_go))
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether what is put back next may wait until nobody is held up any more."""
+        is_due = (
+            self.state is WaveRunState.TURNED and self.at not in self.owed and self.steps[self.at].kind in _MAY_WAIT
+        )
+        return is_due and any(step.kind in _HOLDS for step in self.steps[: self.at])
+
     def result(self, kind: StepKind, subject: str) -> Mapping[str, Any]:
         """What a step wrote down; empty where it wrote nothing."""
         return self.results.get(key_of(kind, subject), {})
@@ -116,7 +153,10 @@ class PassedError(RefusedError):
     wave: str
 
     _message = "wave {wave} of migration {migration} has passed the point of no return: it can only go on"
-    _hint = "run the same command again; then go back by: anabranch migrate reverse {migration} --wave {wave}"
+    _hint = (
+        "run the same command again; then go back by: `anabranch migrate reverse {migration} --wave {wave}`; where the "
+        "source is lost: `anabranch migrate cancel {migration} --wave {wave} --reason WHY --source-lost`"
+    )
 
 
 def key_of(kind: StepKind, subject: str) -> str:
@@ -130,6 +170,8 @@ def decide(run: WaveRun, now_ms: int, cancelled: str = "") -> tuple[NextMove, st
         return NextMove.NOTHING, "it has ended"
     if run.state is WaveRunState.TURNED:
         return NextMove.PUT_BACK, run.why
+    if run.lost and run.can_turn:
+        return NextMove.TURN, run.lost
     if not run.has_passed and run.steps[run.at].kind is not StepKind.JOURNAL:
         if cancelled:
             return NextMove.TURN, cancelled
@@ -160,7 +202,7 @@ def turned(run: WaveRun, now_ms: int, why: str) -> WaveRun:
     """The journal once it is turned back; raises PassedError (M6)."""
     if run.state is not WaveRunState.GOING:
         return run
-    if run.has_passed:
+    if not run.can_turn:
         raise PassedError(run.migration, run.wave)
     return _back(replace(run, state=WaveRunState.TURNED, why=why), now_ms, run.at if run.is_begun else run.at - 1)
 
@@ -168,10 +210,23 @@ def turned(run: WaveRun, now_ms: int, why: str) -> WaveRun:
 def put_back(run: WaveRun, now_ms: int) -> WaveRun:
     """The journal once its step is put back (M7)."""
     assert run.state is WaveRunState.TURNED and run.step is not None
-    return _back(run, now_ms, run.at - 1)
+    if run.at not in run.owed:
+        return _back(run, now_ms, run.at - 1)
+    return _back(replace(run, owed=tuple(at for at in run.owed if at != run.at)), now_ms, -1)
+
+
+def postponed(run: WaveRun) -> WaveRun:
+    """The journal once its step, which cannot be put back now, has to wait for those before it."""
+    assert run.may_wait
+    return replace(run, owed=(*run.owed, run.at), at=run.at - 1, is_begun=True)
+
+
+def lost_meanwhile(run: WaveRun, why: str) -> WaveRun:
+    """The journal once a person has said that the source is lost; the first word is kept."""
+    return replace(run, lost=run.lost or why) if run.state.is_open else run
 
 
 def _back(run: WaveRun, now_ms: int, at: int) -> WaveRun:
-    if at < 0:
+    if at < 0 and not run.owed:
         return replace(run, at=0, is_begun=False, state=WaveRunState.CANCELLED, over_ms=now_ms)
-    return replace(run, at=at, is_begun=True)
+    return replace(run, at=at if at >= 0 else run.owed[-1], is_begun=True)

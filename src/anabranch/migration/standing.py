@@ -2,7 +2,8 @@
 
 Invariant
     M9  a wave is on the leg of which nothing, or one of two parts, has been switched: its applications are where that
-        leg begins, but for the part that went ahead.
+        leg begins, but for the part that went ahead.  Where that part is led back without the source the wave is
+        switched: on the same leg where only consumers were, and behind the next one where producers wrote there.
     L3  a wave whose source was lost goes back only once a reconcile has made its way back.
 """
 
@@ -15,8 +16,13 @@ from enum import StrEnum
 from anabranch.errors import RefusedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import LostSource, LostState, doubts_of, goes_without, loses_source
-from anabranch.migration.lost_steps import lost_complete_steps, lost_switch_steps, reconcile_steps
-from anabranch.migration.options import PLAIN, TailChoice, WaveOptions
+from anabranch.migration.lost_steps import (
+    lost_complete_steps,
+    lost_switch_steps,
+    reconcile_steps,
+    regain_steps,
+)
+from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import (
@@ -30,6 +36,7 @@ from anabranch.migration.steps import (
     switch_steps,
     verify_steps,
 )
+from anabranch.migration.words import named
 
 
 class WaveVerb(StrEnum):
@@ -79,6 +86,11 @@ class WaveStanding:
         """Who is switched next."""
         return next(part for part in parts(self.wave) if part not in self.switched)
 
+    def leg_of(self, verb: WaveVerb, asked: WaveOptions) -> Leg:
+        """The leg of which a switch or a reverse is: a part that went back is led again by the one after it."""
+        is_led_again = verb is WaveVerb.SWITCH and asked.lost is not None and self.leg.leads_back and self.switched
+        return self.leg.next if is_led_again else self.leg
+
 
 def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveStanding:
     """Where a wave stands (M9); ``runs`` are all of its, the oldest first."""
@@ -90,20 +102,24 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
         if run.state.is_open:
             open_ = run
         if run.state is not WaveRunState.DONE:
+            is_gone = is_gone or (bool(run.lost) and not run.state.is_open)
             continue
         match WaveVerb(run.what):
             case WaveVerb.START:
                 state = WaveState.COPYING
             case WaveVerb.SWITCH | WaveVerb.REVERSE:
+                is_led_again = bool(switched) and run.leg > number
                 switched.add(run.part)
-                if switched >= set(parts(wave)) or run.part is Part.ALL:
+                if is_led_again and run.part is Part.CONSUMERS:
+                    switched = set()
+                elif is_led_again or switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
-                is_gone = goes_without(run)
-                if is_gone:
+                is_gone = goes_without(run) or bool(run.lost)
+                if goes_without(run):
                     lost = LostSource(LostState.GONE, doubts_of(run.results)) if loses_source(run) else lost
             case WaveVerb.RECONCILE:
-                lost, is_gone = _reconciled(run), False
+                lost, is_gone = _reconciled(run), bool(run.lost)
             case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
@@ -115,8 +131,9 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
 
 
 def _reconciled(run: WaveRun) -> LostSource | None:
-    """What is left of a loss once a reconcile has ended well."""
-    (tail,) = (TailChoice(step.subject) for step in run.steps if step.kind is StepKind.FIND_TAIL)
+    """What is left of a loss once a reconcile has ended well; one that looked for no tail follows no loss."""
+    tails = (TailChoice(step.subject) for step in run.steps if step.kind is StepKind.FIND_TAIL)
+    tail = next(tails, TailChoice.REFUSE)
     states = {TailChoice.KEEP: LostState.KEPT, TailChoice.APPEND: LostState.APPENDED}
     if tail is TailChoice.REFUSE:
         return None
@@ -175,14 +192,25 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
     if stands.lost is not None and verb is not WaveVerb.SWITCH:
         return _without_source(stands, stands.lost, verb, asked)
     part = stands.part
+    under_way = stands.open
+    if verb is WaveVerb.SWITCH and asked.lost is not None and under_way is not None and not goes_without(under_way):
+        fix = f"end it without {leg.migration.source}: `{command.format('cancel')} --reason WHY --source-lost`"
+        raise refuse(f"{under_way.what} is under way", fix)
     match verb:
+        case WaveVerb.RECONCILE if stands.is_gone and leg.leads_back and Part.PRODUCERS not in stands.switched:
+            return WavePart(leg, Part.ALL, regain_steps(leg))
         case WaveVerb.RECONCILE:
             raise refuse("it was not switched without its source", "look at it: `anabranch migrate status`")
         case WaveVerb.VERIFY:
             return WavePart(leg, Part.ALL, verify_steps(leg))
+        case WaveVerb.SWITCH if leg.leads_back and stands.switched and asked.lost is not None:
+            return _led_again(stands, stands.switched[0], asked.lost)
         case WaveVerb.SWITCH if leg.leads_back and stands.switched:
             gone = f"its {stands.switched[0].value} are on {leg.there} already, and its {part.value} on {leg.here}"
-            raise refuse(gone, f"once {leg.there} answers, go on: `{command.format('reverse')}`")
+            lost = (
+                f"where {leg.there} is lost, lead them to {leg.here} again: `{command.format('switch')} --source-lost`"
+            )
+            raise refuse(gone, f"go on: `{command.format('reverse')}`; {lost}")
         case WaveVerb.SWITCH if leg.leads_back and asked.lost is not None and stands.lost is None:
             shown = f"`anabranch link show {leg.link} --target {leg.there}`"
             fix = f"once {leg.here} answers: `{command.format('reverse')}`; see what {leg.there} has of it: {shown}"
@@ -208,6 +236,23 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
     if leg.leads_back:
         raise refuse(f"its applications are on {leg.here}", f"go back first: `{command.format('reverse')}`")
     return WavePart(leg, Part.ALL, cancel_steps(leg, purge=asked.purge))
+
+
+def _led_again(stands: WaveStanding, went: Part, groups: UnknownGroups) -> WavePart:
+    """What a switch without the source does for a wave of which one part went back there, and the source is lost."""
+    leg, jobs = stands.leg, stands.wave.jobs
+    if went is Part.CONSUMERS and jobs:
+        name, wave = leg.migration.name, leg.wave.name
+        names = named([job.name for job in jobs], "job")
+        why = f"where {names} would go on is told by the offset map of {leg.link} alone, which is on {leg.there}"
+        fix = (
+            f"have each go on as it left {leg.here} (Spark: `anabranch checkpoint undo CHECKPOINT`; Flink: its "
+            "snapshot there), and take it out of the wave: `anabranch migrate set -f FILE`; then "
+            f"`anabranch migrate switch {name} --wave {wave} --source-lost`"
+        )
+        raise WaveStateError(name, wave, WaveVerb.SWITCH.value, why, fix)
+    again = leg.next
+    return WavePart(again, went, lost_switch_steps(again, went, groups))
 
 
 def _without_source(stands: WaveStanding, lost: LostSource, verb: WaveVerb, asked: WaveOptions) -> WavePart:

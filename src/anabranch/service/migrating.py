@@ -19,7 +19,7 @@ import structlog
 from anabranch.config.migration_file import migration_of
 from anabranch.errors import AnabranchError
 from anabranch.migration.journal import run_fields, run_of
-from anabranch.migration.run import NextMove, WaveRun, decide
+from anabranch.migration.run import NextMove, WaveRun, decide, lost_meanwhile
 from anabranch.migration.spec import Migration
 from anabranch.migration.steps import MigrationStep
 from anabranch.model.clock import now_ms
@@ -89,6 +89,26 @@ class Migrating:
         kept = run.id, run.migration, run.wave, True, run.state.value, 1, run.began_ms, author, "", run_fields(run)
         await self.stored.ask(lambda: self.stored.migrations.begin(StoredRun(*kept)))
         await self.look()
+
+    async def leave_source(self, run: str, why: str) -> None:
+        """Have a run end without its migration's source, by whoever goes on with it; one that has ended stays so.
+
+        The race: whoever does a step writes over the journal, too; of both one is refused, and begins again.
+        """
+        while True:
+            kept = await self.stored.ask(lambda: self.stored.migrations.run(run))
+            before = run_of(kept.journal)
+            after = lost_meanwhile(before, why)
+            if after == before:
+                return
+            fields, state, revision = run_fields(after), after.state.value, kept.revision
+            try:
+                await self.stored.ask(
+                    partial(self.stored.migrations.keep, run, revision, state, fields, is_open=True),
+                )
+                return
+            except RunTakenError:
+                continue
 
     async def ended(self, run: str, tell: Callable[[StoredRun], Any]) -> WaveRun:
         """Wait until a run has ended; ``tell`` hears each change.  It goes on also when nobody waits."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.migration.journal import run_of
+from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
 from anabranch.migration.pause import pause_of
 from anabranch.migration.run import WaveRun, WaveRunState
@@ -79,7 +80,8 @@ class WaveAnswer:
 
     ``link`` copies away from where its applications are; ``held`` is why its switches wait, empty where they do not.
     ``lost`` is how it stands with a source that was lost, empty where it was not or its way back is made; ``doubts``
-    are what may be lost, or is not known, in sentences.
+    are what may be lost, or is not known, in sentences.  ``is_gone``: the source did not answer when something was done
+    last, and does not keep up; ``doubts`` may be what was left out then.
     """
 
     name: str
@@ -97,6 +99,7 @@ class WaveAnswer:
     held: str
     lost: str
     doubts: tuple[str, ...]
+    is_gone: bool
     run: WaveRunSummary | None
 
 
@@ -176,9 +179,20 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         tuple(fence.value for fence in wave.fences),
         kept.holds.get(wave.name, "") or kept.holds.get("", ""),
         "" if stands.lost is None else stands.lost.state.value,
-        () if stands.lost is None else stands.lost.doubts,
+        _doubts(stands, last),
+        stands.is_gone,
         None if last is None else run_summary(migration, last),
     )
+
+
+def _doubts(stands: WaveStanding, last: StoredRun | None) -> tuple[str, ...]:
+    """What is not known of a wave without its source, or what its last run has left out for want of it."""
+    if stands.lost is not None:
+        return stands.lost.doubts
+    if last is None or not stands.is_gone:
+        return ()
+    run = run_of(last.journal)
+    return left_out_words(stands.leg.at(run.leg), run)
 
 
 def run_summary(migration: Migration, stored: StoredRun) -> WaveRunSummary:
@@ -239,8 +253,10 @@ def _state(run: WaveRun, at: int) -> str:
         case WaveRunState.CANCELLED:
             return "put back" if at < len(run.times) else "to do"
         case WaveRunState.TURNED:
-            if at == run.at:
+            if at == run.at or at in run.owed:
                 return "putting back"
+            if run.at in run.owed:
+                return "put back" if at < len(run.times) else "to do"
             return "done" if at < run.at else "put back" if at < len(run.times) else "to do"
         case WaveRunState.GOING:
             return "done" if at < run.at else "doing" if at == run.at else "to do"

@@ -152,7 +152,7 @@ class ServiceMigrationDesk:
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
-        await self._routes.lead(leg, part, run.id, is_lost=goes_without(run))
+        await self._routes.lead(leg, part, run.id, is_lost=goes_without(run) or bool(run.lost))
 
     @property
     def _routes(self) -> MigrationRoutes:

@@ -12,13 +12,14 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anabranch.config.routes_file import table_fields, table_of
 from anabranch.errors import RefusedError
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost_steps import told_by
 from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
 from anabranch.model.reasons import errors
@@ -134,13 +135,15 @@ class MigrationRoutes:
             raise HoldLostError(leg.wave.name, found.id, found.why)
 
     async def let_go(self, leg: Leg, run_id: str) -> None:
-        """Have those that are held go on where they were; nothing where nobody is.
+        """Have those that are held, or are being led, go on where they were; nothing where nobody is.
 
         Raises SwitchPublishedError where they have been led.
         """
         del leg
         held = await self._held(run_id)
         if held is None or not held.state.is_open:
+            held = self.desk.switching.open
+        if held is None or held.run != run_id:
             return
         try:
             await self.desk.switching.cancel(held.id, _LET_GO, run_id)
@@ -151,7 +154,7 @@ class MigrationRoutes:
         """Lead a part of the wave's applications to the end of a leg, by the switch that holds them or by another one.
 
         Raises NotYetError until it is done, and what `led` and `plan_table` raise, OutsideWaveError.  A switch that was
-        given up is begun again.
+        given up is begun again.  ``is_lost``: it goes on without the cluster that they leave, also where it began with.
         """
         await self.desk.switching.look()
         under_way = self.desk.switching.open
@@ -166,6 +169,11 @@ class MigrationRoutes:
                 under_way = await self.desk.switching.change(under_way.id, lambda now: now if now.why else opened(now))
             except SwitchOverError:
                 raise NotYetError(f"switch {under_way.id} was given up") from None
+        if is_lost and leg.here not in under_way.lost:
+            try:
+                under_way = await self.desk.switching.change(under_way.id, lambda now: _without(now, leg.here))
+            except SwitchOverError:
+                raise NotYetError(f"switch {under_way.id} has ended") from None
         paused = f"{len(under_way.ready)} of {len(under_way.named)} clients have paused"
         raise NotYetError(f"switch {under_way.id} is {under_way.state.value}: {paused}")
 
@@ -205,7 +213,7 @@ class MigrationRoutes:
             planned = await plan_table(self.desk, table, reason, policy)
             _check_topics(leg, named_clients(planned.impact))
             base = planned.base
-        by = leg if is_lost else translated_by(leg, part)
+        by = told_by(leg, part) if is_lost else translated_by(leg, part)
         links = {(leg.here, leg.there): by.link}  # of several each knows only what it has copied itself
         lost = (leg.here,) if is_lost else ()
         order = SwitchOrder(table, base, reason, policy, links, run_id, is_gated, lost)
@@ -225,6 +233,12 @@ class MigrationRoutes:
                 await kafka_groups.remove_static(self.desk.clusters.cluster(leg.here), group, members)
             except PermissionDeniedError:
                 continue
+
+
+def _without(switch: Switch, cluster: str) -> Switch:
+    """The journal once it goes on without a cluster; again it is the same."""
+    lost = switch.lost if cluster in switch.lost else (*switch.lost, cluster)
+    return replace(switch, when_lost=WhenLost.GO, lost=lost)
 
 
 def _check_topics(leg: Leg, named: Mapping[str, NamedClient]) -> None:

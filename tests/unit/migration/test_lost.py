@@ -169,9 +169,9 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
         assert (before.lost is None) is (lost is None) and (before.lost is None or before.lost.state is lost)
         is_back = before.leg.leads_back
         fits = {
-            WaveVerb.SWITCH: not is_back,
+            WaveVerb.SWITCH: not is_back or bool(before.switched and options.lost is not None),
             WaveVerb.REVERSE: is_back and lost is None,
-            WaveVerb.RECONCILE: lost is not None,
+            WaveVerb.RECONCILE: lost is not None or (is_back and before.is_gone),
         }[verb]
         if not fits:
             with pytest.raises(WaveStateError):
@@ -182,6 +182,8 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
         after = standing(migration(wave), wave, runs)
         if verb is WaveVerb.REVERSE:
             assert lost is None
+        elif verb is WaveVerb.RECONCILE and lost is None:
+            assert (after.leg, after.is_gone) == (before.leg, False)
         elif verb is WaveVerb.RECONCILE:
             kept = {TailChoice.KEEP: LostState.KEPT, TailChoice.APPEND: LostState.APPENDED}
             lost = kept.get(options.tail)
@@ -218,14 +220,15 @@ def test_a_wave_whose_consumers_followed_without_the_source_is_completed_without
 
 
 def test_a_wave_that_is_half_back_says_where_each_part_is() -> None:
-    """What is left to do needs the cluster that half of it is on."""
+    """What is left to do needs the cluster that half of it is on, or a word that this is lost."""
     wave = replace(WAVE, order=WaveOrder.CONSUMERS_FIRST)
     runs = [ended(WaveVerb.START, [], wave=wave)]
     for verb in (WaveVerb.SWITCH, WaveVerb.SWITCH, WaveVerb.REVERSE):
         runs.append(ended(verb, runs, wave=wave))
     with pytest.raises(WaveStateError, match="its consumers are on old already, and its producers on new") as error:
-        steps_for(standing(migration(wave), wave, runs), WaveVerb.SWITCH, LOST)
+        steps_for(standing(migration(wave), wave, runs), WaveVerb.SWITCH)
     assert "migrate reverse move --wave orders" in error.value.hint
+    assert "migrate switch move --wave orders --source-lost" in error.value.hint
 
 
 def test_a_wave_whose_new_cluster_is_gone_says_what_the_old_one_has_of_it() -> None:

@@ -201,7 +201,10 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "migrations.complete": [WAVE],
     "migrations.cancel": [WAVE, {**WAVE, "purge": True}],
     "migrations.rehearse": [{"migration": MIGRATION, "wave": "orders"}],
-    "migrations.give-up": [{**WAVE, "reason": "not tonight"}],
+    "migrations.give-up": [
+        {**WAVE, "reason": "not tonight"},
+        {**WAVE, "reason": "not tonight", "source_lost": True},
+    ],
     "migrations.hold": [{"migration": "move", "reason": "it's Friday"}, {**WAVE, "reason": "month's end"}],
     "migrations.release": [{"migration": "move"}, WAVE],
     "migrations.throttle": [{"migration": "move", "rate": "10MB/s"}, {"migration": "move", "pause": True}],

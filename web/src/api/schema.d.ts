@@ -3890,7 +3890,9 @@ export interface components {
             target_alias: string | null;
         };
         GiveUpPlan: {
+            goes_on: boolean;
             hash: string;
+            left_out: string[];
             migration: string;
             run: string;
             steps: string[];
@@ -3900,12 +3902,19 @@ export interface components {
         /**
          * GiveUpRequest
          * @description What is under way for a wave, and why it is given up.
+         *
+         *     ``source_lost``: the migration's source does not answer, and what only that would hear of is left out.
          */
         GiveUpRequest: {
             /** Migration */
             migration: string;
             /** Reason */
             reason: string;
+            /**
+             * Source Lost
+             * @default false
+             */
+            source_lost: boolean;
             /** Wave */
             wave: string;
         };
@@ -7005,6 +7014,7 @@ export interface components {
             fences: string[];
             groups: string[];
             held: string;
+            is_gone: boolean;
             jobs: string[];
             leg: number;
             link: string;

@@ -23,6 +23,10 @@ def cancel(
     reason: Annotated[
         str | None, typer.Option("--reason", help="Why what is under way is taken back.", show_default=False)
     ] = None,
+    source_lost: Annotated[
+        bool,
+        typer.Option("--source-lost", help="Of --reason: the source is gone; end what is under way without asking it."),
+    ] = False,
     purge: Annotated[
         bool, typer.Option("--purge", help="Also delete the topics that the migration made on the target.")
     ] = False,
@@ -37,9 +41,11 @@ def cancel(
 ) -> None:
     """Take back what is under way for a wave; where nothing is, have the wave stay on the source: its links go.
 
-    What is under way is taken back with --reason, before its point of no return: all is as before it then. A wave that
-    is not switched stays on the source; --purge, also later, deletes the copies, and asks for the wave's name: then the
-    wave can be started over.
+    What is under way is taken back with --reason, before its point of no return: all is as before it then. With
+    --source-lost it ends behind that, too: what only the source would hear of is left out, and named.
+
+    A wave that is not switched stays on the source; --purge, also later, deletes the copies, and asks for the wave's
+    name: then the wave can be started over.
     """
     client = service_of(ctx, service)
     chosen = wave_of(client, name, wave)
@@ -52,11 +58,12 @@ def cancel(
             raise InvalidFieldError(
                 "migrate cancel", "--reason", f"{run['what']} is under way: say why it is taken back"
             )
+        lost = " --source-lost" if source_lost else ""
         change(
             client,
             "give-up",
-            {**request, "reason": reason},
-            f"{typed} --reason {quoted(reason)}{repeated_service(service)}",
+            {**request, "reason": reason, **({"source_lost": True} if source_lost else {})},
+            f"{typed} --reason {quoted(reason)}{lost}{repeated_service(service)}",
             f"{run['what']} of wave {chosen} of migration {name}",
             render_runs.give_up_plan,
             render_runs.ended,
@@ -65,6 +72,9 @@ def cancel(
             output=output,
         )
         return
+    if source_lost:
+        fix = f"lead its applications: anabranch migrate switch {name} --wave {chosen} --source-lost"
+        raise InvalidFieldError("migrate cancel", "--source-lost", "nothing is under way", fix)
     if purge and execute and confirm is None and sys.stdin.isatty():
         confirm = typer.prompt(f"Topics of the target are deleted. Type the wave's name, {chosen}, to go on", err=True)
     if purge and execute and confirm != chosen:

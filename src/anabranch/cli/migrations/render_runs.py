@@ -87,7 +87,9 @@ def _lost(wave: Mapping[str, Any]) -> Iterable[RenderableType]:
     """What may be lost with the source of a wave, or is not known without it."""
     if wave["lost"]:
         yield Text(f"wave {wave['name']}: {wave['lost']}; there is no way back", "yellow")
-        yield from (Text(f"  {printable(one)}", "yellow") for one in wave["doubts"])
+    elif wave["is_gone"]:
+        yield Text(f"wave {wave['name']}: the source did not answer, and does not keep up", "yellow")
+    yield from (Text(f"  {printable(one)}", "yellow") for one in wave["doubts"])
 
 
 def _throttle(throttle: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
@@ -195,10 +197,11 @@ def rehearsed(report: Mapping[str, Any]) -> RenderableType:
 def give_up_plan(change: MigrationChange) -> RenderableType:
     """What would be put back."""
     plan = change.plan
-    table = grid("", "IS PUT BACK, THE LAST STEP FIRST")
+    table = grid("", "IS STILL DONE" if plan["goes_on"] else "IS PUT BACK, THE LAST STEP FIRST")
     for number, text in enumerate(plan["steps"], 1):
         table.add_row(f"{number}.", printable(text))
-    return Group(Text(f"{plan['verb']} of wave {plan['wave']} of migration {plan['migration']}"), table)
+    left = [Text(f"left out, without the source: {printable(text)}", "yellow") for text in plan["left_out"]]
+    return Group(Text(f"{plan['verb']} of wave {plan['wave']} of migration {plan['migration']}"), table, *left)
 
 
 def hold_plan(change: MigrationChange) -> RenderableType:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from anabranch.errors import AnabranchError
-from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, put_back, turned
+from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, postponed, put_back, turned
 from anabranch.migration.steps import MigrationStep
 
 PAUSE_S = 0.2
@@ -116,6 +116,8 @@ async def _put_back(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Cal
     try:
         await steps.put_back(kept.run, step)
     except AnabranchError as error:
+        if kept.run.may_wait:
+            await journals.write(kept, postponed(kept.run))
         return f"putting back: {step.text}: {error.message}"
     await journals.write(kept, put_back(kept.run, now_ms()))
     return ""

@@ -18,6 +18,8 @@ from anabranch.operations.links.status import stored
 from anabranch.operations.migrations import looking
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
+from anabranch.operations.offsets.ranges import certain
+from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, read_maps
 
 
 async def create_link(scene: Scene) -> Result:
@@ -37,9 +39,28 @@ async def delete_link(scene: Scene) -> None:
 
 
 async def prepare_reverse(scene: Scene) -> Result:
-    """Store the way back, which begins where the copies end now."""
-    await _create(scene.there, scene.here, scene.leg.next.spec())
+    """Store the way back, which begins where the copies end now.
+
+    One that a run has left which could not delete it, for its source was lost, ends before: it is made again.
+    """
+    back = scene.leg.next.spec()
+    await _create(scene.there, scene.here, back)
+    if await _is_stale(scene):
+        await _delete(scene.here, back)
+        await _create(scene.there, scene.here, back)
     return None
+
+
+async def _is_stale(scene: Scene) -> bool:
+    """Whether the way back begins before the end of what was copied: it would copy the rest back a second time."""
+    copied = {lane.target: lane.ranges.target_end for lane in certain(await _lanes(scene.there, scene.leg.link))}
+    begins = {lane.source: lane.ranges.source_end for lane in certain(await _lanes(scene.here, scene.leg.next.link))}
+    return any(begins.get(at, 0) < end for at, end in copied.items())
+
+
+async def _lanes(target: Cluster, link: str) -> list[LaneMap | LaneInDoubtError]:
+    maps = await read_maps(target, link)
+    return [*maps, *maps.doubts.values()]
 
 
 async def delete_reverse(scene: Scene) -> None:

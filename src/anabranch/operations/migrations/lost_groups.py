@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.groups.freshness import SyncRound
 from anabranch.kafka.log_ends import LogBounds, log_ends
+from anabranch.migration.legs import Leg
 from anabranch.migration.lost import DOUBTS
+from anabranch.migration.lost_steps import told_by
 from anabranch.migration.options import UnknownGroups
 from anabranch.migration.words import counted, moment, named
 from anabranch.model.clock import now_ms
@@ -67,8 +69,9 @@ class _Known:
 async def stage_lost_groups(scene: Scene) -> Result:
     """See where each group goes on, and write it down; raises NotYetError, UnknownGroupError, ClusterError."""
     names = list(scene.wave.groups)
-    handed = await handed_over(scene.there, scene.leg.link, await _handed(scene))
-    known = await _known(scene, names)
+    by = told_by(scene.leg, scene.run.part)
+    known = await _known(scene, names, by)
+    handed = await handed_over(scene.there, by.link, await _handed(scene), known.groups)
     for name, group in known.groups.items():
         if group.state.is_active:
             raise NotYetError(f"group {name} has members on {scene.there.name}")
@@ -127,7 +130,8 @@ async def _handed(scene: Scene) -> dict[str, Mapping[str, int]]:
     return {group: positions for group, positions in kept.items() if positions}
 
 
-async def _known(scene: Scene, names: list[str]) -> _Known:
+async def _known(scene: Scene, names: list[str], by: Leg) -> _Known:
+    """By the link of ``by``; when groups came to the target is told by that of the run's own leg alone."""
     answer = await scene.there.metadata(sorted(scene.leg.topics.values()))
     partitions = [TopicPartition(name, at) for name, topic in answer.topics.items() for at in topic.partitions]
     logs = {at: log for at, log in (await log_ends(scene.there, partitions)).items() if log.end > log.start}
@@ -138,7 +142,7 @@ async def _known(scene: Scene, names: list[str]) -> _Known:
         for name, record in records.items():
             if record.what == what and record.undone_at_ms is None:
                 moved[name] = max(record.made_at_ms, moved.get(name, 0))
-    maps = await read_maps(scene.there, scene.leg.link, of_topics=set(scene.leg.topics))
+    maps = await read_maps(scene.there, by.link, of_topics=set(scene.leg.topics))
     copied = {lane.target: lane.ranges.target_end for lane in certain([*maps, *maps.doubts.values()])}
     return _Known(await read_groups(scene.there, names), logs, store.rounds.get(scene.leg.link), moved, copied)
 

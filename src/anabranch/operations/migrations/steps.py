@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.left_out import LEFT_OUT, is_left_out
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
@@ -51,16 +52,21 @@ class ClusterSteps:
     desk: MigrationDesk
 
     async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any] | None:
-        """Do a step; raises NotYetError, AnabranchError."""
+        """Do a step, unless only a source that was lost would hear of it; raises NotYetError, AnabranchError."""
+        scene = self.scene(run, step)
+        if run.lost and is_left_out(scene.leg, step):
+            return LEFT_OUT
         does = _DO.get(step.kind)
         if does is None:
             raise UnknownStepError(step.kind.value)
-        return await does(self.scene(run, step))
+        return await does(scene)
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
-        """Undo a step; most leave nothing behind."""
-        if (undo := _UNDO.get(step.kind)) is not None:
-            await undo(self.scene(run, step))
+        """Undo a step; most leave nothing behind, and what a source that was lost would hear of is left."""
+        scene = self.scene(run, step)
+        undo = None if run.lost and is_left_out(scene.leg, step) else _UNDO.get(step.kind)
+        if undo is not None:
+            await undo(scene)
 
     def scene(self, run: WaveRun, step: MigrationStep) -> Scene:
         """What a step is done with."""
@@ -145,6 +151,10 @@ async def _open_there(scene: Scene) -> Result:
 
 
 async def _lead(scene: Scene) -> Result:
+    """Nobody is led to a source that was lost: those that are still held go on where they are."""
+    if scene.run.lost and scene.leg.leads_back:
+        await _let_go(scene)
+        return LEFT_OUT
     await scene.desk.lead(scene.leg, scene.run.part, scene.run)
     return None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
-from anabranch.model.groups import Commit, GroupState
+from anabranch.model.groups import Commit, Group, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import After, to_target
 from anabranch.operations.groups import sync
@@ -41,11 +41,14 @@ class GroupsHandedOver:
     doubts: tuple[str, ...] = ()
 
 
-async def handed_over(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> GroupsHandedOver:
+async def handed_over(
+    target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]], groups: Mapping[str, Group]
+) -> GroupsHandedOver:
     """Where groups go on by what their members have handed over; asks the target alone.
 
-    ``positions`` are by group, TOPIC-PARTITION on the source.  Where a record was read that was not copied the group
-    goes on behind what was: that is told, with both offsets.  Raises ClusterError.
+    ``positions`` are by group, TOPIC-PARTITION on the source, and ``groups`` what the target has of them.  Where a
+    record was read that was not copied the group goes on behind what was, or where it was on the target if that is
+    further: that is told, with both offsets.  Raises ClusterError.
     """
     asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
     found = await translate(target, link, asked) if asked else None
@@ -62,6 +65,8 @@ async def handed_over(target: Cluster, link: str, positions: Mapping[str, Mappin
                 doubts.append(f"group {name}: {partition} was read up to {offset:,}, and {answer.why}")
                 continue
             if answer.answer is None:
+                known = groups[name].commits.get(answer.to) if name in groups else None
+                there = there if known is None else max(there, known.offset)
                 doubts.append(
                     f"group {name}: {partition} was read up to {offset:,}, and goes on at {there:,}: {answer.why}"
                 )
@@ -74,8 +79,8 @@ async def move_without(target: Cluster, link: str, positions: Mapping[str, Mappi
 
     ``positions`` and doubts are as of ``handed_over``.  Raises ClusterError.
     """
-    handed = await handed_over(target, link, positions)
-    groups = await read_groups(target, list(handed.writes))
+    groups = await read_groups(target, list(positions))
+    handed = await handed_over(target, link, positions, groups)
     at_ms, records = now_ms(), []
     undo_id = new_id(at_ms)
     for name, writes in handed.writes.items():

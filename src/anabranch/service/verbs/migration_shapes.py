@@ -96,9 +96,13 @@ class CancelRequest(WaveRequest):
 
 
 class GiveUpRequest(WaveRequest):
-    """What is under way for a wave, and why it is given up."""
+    """What is under way for a wave, and why it is given up.
+
+    ``source_lost``: the migration's source does not answer, and what only that would hear of is left out.
+    """
 
     reason: Why
+    source_lost: bool = False
 
 
 class HoldRequest(Request):
@@ -174,7 +178,11 @@ class RehearsalPlan:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpPlan:
-    """A run that would be taken back, and the steps that would be put back, the last first."""
+    """A run that would be taken back, and the steps that would be put back, the last first.
+
+    Without its source one that is past the point of no return may have to go on: then ``goes_on``, and ``steps`` are
+    those that are still done.  ``left_out`` are those that only the source would hear of.
+    """
 
     migration: str
     wave: str
@@ -182,6 +190,8 @@ class GiveUpPlan:
     run: str
     steps: tuple[str, ...]
     hash: str
+    goes_on: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +302,22 @@ class NothingUnderWayError(RefusedError):
 
     _message = "nothing is under way for wave {wave} of migration {migration}"
     _hint = "look at it: `anabranch migrate status`"
+
+
+@dataclass(eq=False)
+class SourceThereError(RefusedError):
+    """What is under way was to be ended without the source, which answers."""
+
+    migration: str
+    wave: str
+    source: str
+    server: str
+
+    _message = "wave {wave}: {source} answers at {server}: it is not lost"
+    _hint = (
+        "what is under way goes on by itself; before its point of no return take it back: "
+        "`anabranch migrate cancel {migration} --wave {wave} --reason WHY`"
+    )
 
 
 @dataclass(eq=False)

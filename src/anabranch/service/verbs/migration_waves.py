@@ -7,10 +7,13 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from anabranch.kafka.silence import answering
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
+from anabranch.migration.left_out import is_left_out, left_out_words
+from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.options import PLAIN, WaveOptions
-from anabranch.migration.run import PassedError, WaveRunState
+from anabranch.migration.run import PassedError, WaveRunState, lost_meanwhile
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.model.accounts import Role
@@ -34,6 +37,7 @@ from anabranch.service.verbs.migration_shapes import (
     NotApprovedError,
     NothingUnderWayError,
     ReconcileRequest,
+    SourceThereError,
     SwitchRequest,
     TakenBackError,
     WaveRequest,
@@ -48,7 +52,7 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     known = await read_migration(reach, request.migration)
     stands = known.stands(request.wave)
     runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
-    results = inherited(stands.leg, verb, runs, purge=asked.purge)
+    results = inherited(stands.leg_of(verb, asked), verb, runs, purge=asked.purge)
     purges = asked.purge and (bool(results) or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
@@ -165,22 +169,43 @@ def _applied(
 
 async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
     known = await read_migration(reach, request.migration)
-    run = known.stands(request.wave).open
+    stands = known.stands(request.wave)
+    run = stands.open
     if run is None:
         raise NothingUnderWayError(request.migration, request.wave)
-    if run.has_passed:
+    leg = stands.leg.at(run.leg)
+    if request.source_lost:
+        source = both_clusters(reach, leg.migration)[0]
+        if found := await answering(source, LOOK_LOST_S):
+            raise SourceThereError(request.migration, request.wave, source.name, found[0])
+        run = lost_meanwhile(run, request.reason)
+    elif run.has_passed:
         raise PassedError(request.migration, request.wave)
-    done = run.steps[: run.at + run.is_begun]
-    steps = tuple(step.text for step in reversed(done))
+    is_turned = run.can_turn or run.state is WaveRunState.TURNED
+    steps = tuple(reversed(run.steps[: run.at + run.is_begun])) if is_turned else run.steps[run.at :]
+    left = [step for step in steps if request.source_lost and is_left_out(leg, step)]
     return GiveUpPlan(
-        request.migration, request.wave, WaveVerb(run.what), run.id, steps, plan_hash("migrations.give-up", run.id)
+        request.migration,
+        request.wave,
+        WaveVerb(run.what),
+        run.id,
+        tuple(step.text for step in steps if step not in left),
+        plan_hash("migrations.give-up", run.id, *((True, is_turned) if request.source_lost else ())),
+        not is_turned,
+        tuple(step.text for step in left),
     )
 
 
 async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) -> WaveRunReport:
-    """Have it taken back, and wait until that is done; raises PassedError where it had gone on to its end."""
+    """Have it taken back, and wait until that is done; raises PassedError where it had gone on to its end.
+
+    Without its source it ends in each case: taken back where that can be, else with what can be done without.
+    """
     stored, why = reach.migrating.stored, f"{reach.account}: {request.reason}"
-    await stored.ask(lambda: stored.migrations.give_up(planned.run, why))
+    if request.source_lost:
+        await reach.migrating.leave_source(planned.run, why)
+    else:
+        await stored.ask(lambda: stored.migrations.give_up(planned.run, why))
     run = (await read_migration(reach, request.migration)).stands(request.wave).open
     try:
         if run is not None:
@@ -188,9 +213,15 @@ async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) ->
     except TakenBackError:
         pass
     kept = await stored.ask(lambda: stored.migrations.run(planned.run))
-    if kept.state == WaveRunState.DONE.value:
+    if kept.state == WaveRunState.DONE.value and not request.source_lost:
         raise PassedError(request.migration, request.wave)
-    return WaveRunReport(request.migration, request.wave, planned.verb, planned.run, kept.state, None)
+    ended, stands = run_of(kept.journal), (await read_migration(reach, request.migration)).stands(request.wave)
+    doubts = left_out_words(stands.leg.at(ended.leg), ended)
+    return WaveRunReport(request.migration, request.wave, planned.verb, planned.run, kept.state, None, doubts)
+
+
+def _give_up_words(request: GiveUpRequest) -> str:
+    return _words("cancel", request, ("--reason", request.reason), ("--source-lost", request.source_lost))
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -241,7 +272,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         GiveUpPlan,
         WaveRunReport,
         _subject,
-        lambda request: _words("cancel", request, ("--reason", request.reason)),
+        _give_up_words,
         _give_up_plan,
         _give_up,
     ),
