@@ -150,6 +150,10 @@ class ClaimLog:
         """
         return self._fences.get(FenceKey(lane, producer_id))
 
+    def lanes_of(self, link: str) -> tuple[str, ...]:
+        """The lanes of a link that have a claim."""
+        return tuple(sorted(lane for lane, found in self._lanes.items() if found and lane.startswith(f"{link}/")))
+
     def claims(self, lane: str) -> tuple[PlacedClaim, ...]:
         """The lane's claims in the order of their last record."""
         return tuple(sorted(self._lanes.get(lane, {}).values(), key=lambda placed: placed.offset))

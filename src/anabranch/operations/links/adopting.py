@@ -24,6 +24,7 @@ from anabranch.model.reports import TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
+from anabranch.state.maps.adopted import ADOPTED
 from anabranch.state.segments.index import SEGMENT_RANGES
 from anabranch.state.topics.control import ControlLostError, Runs
 from anabranch.state.topics.journal import Journal
@@ -166,7 +167,7 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap], back_of: 
             for at in range(0, len(history), SEGMENT_RANGES)
         }
     )
-    owner = f"adopted-{uuid.uuid4().hex[:12]}"
+    owner = f"{ADOPTED}{uuid.uuid4().hex[:12]}"
     for key, one in begun.items():
         claim = Claim(
             lane=str(key),

@@ -16,12 +16,14 @@ from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
+from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.operations.links.status import stored
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import LaneMap, read_maps
+from anabranch.state.topics.control import Links
 
 _IDENTITY, _ORIGINAL = PluginSpec("identity"), "original"
 
@@ -54,8 +56,8 @@ async def way_back(
         raise OtherWayError(asked.id, asked.back_of, leads)
     if asked.naming != _IDENTITY:
         raise InvalidFieldError("link", "naming", "a way back has the names of the link that it belongs to")
-    topics = [topic for topic in links.topics_of(spec.id) if topic.target in here.topics]
-    chosen = select(load_filter(asked.filter), [topic.target for topic in topics])
+    topics = [topic for topic in _topics(links, spec) if topic in here.topics]
+    chosen = select(load_filter(asked.filter), topics)
     made = replace(
         asked,
         filter=PluginSpec("regex", {"include": [re.escape(name) for name in chosen], "exclude": []}),
@@ -66,6 +68,17 @@ async def way_back(
     maps = tuple(_inverse(asked.id, lane, here) for lane in found if not _is_bare(lane))
     paused = [] if record.wanted.paused else [_not_paused(spec.id)]
     return made, maps, paused
+
+
+def _topics(links: Links, spec: LinkSpec) -> list[str]:
+    """What a link fills; one that is a way back, and has not run yet, fills what a link that led the same way did."""
+    own = [topic.target for topic in links.topics_of(spec.id)]
+    if own or spec.back_of is None:
+        return own
+    policy = load_naming(spec.naming, spec.source.context)
+    others = [topic for topic in links.mirrored.values() if policy.renamed(topic.source) == topic.target]
+    wanted = set(select(load_filter(spec.filter), [topic.source for topic in others]))
+    return sorted({topic.target for topic in others if topic.source in wanted})
 
 
 def _led_back(spec: LinkSpec) -> PluginSpec:

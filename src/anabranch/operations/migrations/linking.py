@@ -8,8 +8,10 @@ from dataclasses import replace
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.steps import translated_by
 from anabranch.model.caughtup import remaining_of
+from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
+from anabranch.model.topics import TopicId
 from anabranch.operations.links import change, create, delete
 from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
@@ -19,7 +21,8 @@ from anabranch.operations.migrations import looking
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
-from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, read_maps
+from anabranch.state.maps.reading import read_maps
+from anabranch.state.topics.journal import Journal
 
 
 async def create_link(scene: Scene) -> Result:
@@ -53,14 +56,14 @@ async def prepare_reverse(scene: Scene) -> Result:
 
 async def _is_stale(scene: Scene) -> bool:
     """Whether the way back begins before the end of what was copied: it would copy the rest back a second time."""
-    copied = {lane.target: lane.ranges.target_end for lane in certain(await _lanes(scene.there, scene.leg.link))}
-    begins = {lane.source: lane.ranges.source_end for lane in certain(await _lanes(scene.here, scene.leg.next.link))}
-    return any(begins.get(at, 0) < end for at, end in copied.items())
-
-
-async def _lanes(target: Cluster, link: str) -> list[LaneMap | LaneInDoubtError]:
-    maps = await read_maps(target, link)
-    return [*maps, *maps.doubts.values()]
+    maps, claims = await read_maps(scene.there, scene.leg.link), await Journal(scene.here).read()
+    answer = await scene.there.metadata(sorted({lane.target.topic for lane in maps}))
+    for lane in certain([*maps, *maps.doubts.values()]):
+        key = LaneKey(scene.leg.next.link, TopicId(answer.topics[lane.target.topic].id), lane.target.partition)
+        begins, has_begun = claims.claims(str(key)), lane.ranges.source_end or lane.ranges.target_end
+        if has_begun and not (begins and begins[-1].claim.start == lane.ranges.target_end):
+            return True
+    return False
 
 
 async def delete_reverse(scene: Scene) -> None:

@@ -1,0 +1,186 @@
+"""The source is killed while a wave is led back there: the wave is ended without it, and what was written is there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.lost import LostState
+from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
+from anabranch.migration.spec import WaveOrder
+from anabranch.migration.standing import WaveState, WaveVerb, steps_for
+from anabranch.migration.steps import StepKind
+from anabranch.operations.migrations import lost
+from anabranch.sandbox import ClusterSpec, start_clusters
+from qa import links as engine
+from qa.brokers import STEADY
+from tests.chance import is_full
+from tests.integration.kafka.security import context_of
+from tests.integration.links.groups import commit, committed
+from tests.integration.links.test_migration_switch import DiedError, until_same, values
+from tests.integration.links.topics import newest_offset, numbered, produce
+from tests.integration.migrations.test_source_lost import LOST, Clusters, LostStand, stand
+from tests.simulated import Simulated
+
+pytestmark = pytest.mark.test
+_first = itertools.count(1000, 100)
+
+
+@pytest.fixture(scope="module")
+def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
+    """Both, simulated unless everything is asked for."""
+    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
+    with ExitStack() as stack:
+        if is_full(request.config):
+            old, new = (stack.enter_context(one) for one in start_clusters(specs))
+            yield old, new
+        else:
+            yield cast(Clusters, tuple(stack.enter_context(Simulated(spec)) for spec in specs))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source that was killed does not answer after half a second either."""
+    monkeypatch.setattr(lost, "LOOK_LOST_S", 0.5)
+
+
+@pytest.fixture
+def store(tmp_path: object) -> str:
+    """A database of its own."""
+    return f"{tmp_path}/store.sqlite"
+
+
+def at(number: int, is_begun: bool) -> Callable[[WaveRun], bool]:
+    """An engine dies before a step is written down to be begun, or once it is done, before that is written down."""
+    return lambda one: one.is_begun is is_begun and one.at == (number if is_begun else number + 1)
+
+
+def written(made: LostStand) -> None:
+    """Applications write ten records on the target, and read five of them."""
+    (topic,), (group,) = made.wave.topics, made.wave.groups
+    produce(made.new, topic, numbered(10, first=next(_first)), batch=3)
+    commit(made.new, group, {(topic, 0): (newest_offset(made.new, topic) - 5, "read"), (topic, 1): (8, "")})
+
+
+def left_alone(made: LostStand, dies: Callable[[WaveRun], bool], *, within: bool = False) -> WaveRun:
+    """A way back whose engine dies, then the source; a person says so, and it is gone on with to its end.
+
+    ``within``: it dies once it has written down that the next step is begun.
+    """
+    run = made.verb(WaveVerb.REVERSE)
+    with pytest.raises(DiedError):
+        made.carry_out(run, dies)
+    made.away()
+    kept = made.store.run(run)
+    died = begun(run_of(kept.journal)) if within else run_of(kept.journal)
+    fields = run_fields(lost_meanwhile(died, "mei: old is gone"))
+    made.store.keep(run, kept.revision, kept.state, fields, is_open=True)
+    return made.carry_out(run)
+
+
+def assert_keeps_up(made: LostStand) -> None:
+    """What was and is written on the target comes to the source that is back, each record once, in order."""
+    (topic,) = made.wave.topics
+    until_same(made.old, made.new, topic)
+    assert len(set(values(made.old, topic))) == len(values(made.old, topic))
+
+
+def assert_home(made: LostStand, run: WaveRun) -> None:
+    """It was taken back: the group is where it was, nobody's record is lost, and once the source is back it goes on."""
+    (topic,), (group,) = made.wave.topics, made.wave.groups
+    assert (run.state, run.why) == (WaveRunState.CANCELLED, "mei: old is gone")
+    assert (made.stands.leg.number, made.stands.is_gone, made.stands.lost) == (1, True, None)
+    assert committed(made.new, group, [(topic, 0)])[topic, 0] == (newest_offset(made.new, topic) - 5, "read")
+    written(made)
+    made.back()
+    found = made.ended(WaveVerb.RECONCILE)
+    assert (found.state, found.why, made.stands.is_gone) == (WaveRunState.DONE, "", False)
+    assert not engine.show(context_of(made.old, "admin"), made.leg(1).link).wanted.paused
+    assert_keeps_up(made)
+
+
+def assert_led_again(made: LostStand, run: WaveRun) -> None:
+    """Somebody may have gone on there: the wave is switched without the source, and reconciled once it is back."""
+    (topic,), (group,) = made.wave.topics, made.wave.groups
+    assert (run.state, made.stands.state, made.stands.leg.number) == (WaveRunState.DONE, WaveState.COPYING, 2)
+    end = newest_offset(made.new, topic)
+    found = made.ended(WaveVerb.SWITCH, LOST)
+    assert (found.state, found.why) == (WaveRunState.DONE, "")
+    stands = made.stands
+    assert stands.leg.number == 3 and stands.lost is not None and stands.lost.state is LostState.GONE
+    assert any(doubt.startswith(f"{topic}-0 was copied up to ") for doubt in stands.lost.doubts), stands.lost.doubts
+    assert committed(made.new, group, [(topic, 0)])[topic, 0] == (end - 5, "read")
+    written(made)
+    made.back()
+    found = made.ended(WaveVerb.RECONCILE)
+    assert (found.why, found.state, made.stands.lost) == ("", WaveRunState.DONE, None)
+    assert_keeps_up(made)
+
+
+def test_a_source_that_dies_on_the_way_back_is_left_there(clusters: Clusters, store: str) -> None:
+    """Right behind the point of no return, and when all but the way there again is done."""
+    with stand(clusters, store) as made:
+        (topic,) = made.wave.topics
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        written(made)
+        kinds = [step.kind for step in steps_for(made.stands, WaveVerb.REVERSE).steps]
+        assert_home(made, left_alone(made, at(kinds.index(StepKind.JOURNAL), False)))
+        assert_led_again(made, left_alone(made, at(kinds.index(StepKind.RUN_REVERSE), True), within=True))
+        assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
+        assert values(made.old, topic) == values(made.new, topic)
+
+
+@pytest.mark.full
+def test_a_source_dies_at_each_point_of_the_way_back(clusters: Clusters, store: str) -> None:
+    """One after the other; where nobody was let go there the wave stands as before, and can be led back."""
+    with stand(clusters, store) as made:
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        written(made)
+        kinds = [step.kind for step in steps_for(made.stands, WaveVerb.REVERSE).steps]
+        let_go = kinds.index(StepKind.RUN_REVERSE)
+        points = [at(number, is_begun) for number in range(let_go) for is_begun in (True, False)]
+        for point in [*points, at(let_go, True)]:
+            assert_home(made, left_alone(made, point))
+        assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("order", [WaveOrder.CONSUMERS_FIRST, WaveOrder.PRODUCERS_FIRST])
+def test_the_part_that_went_back_is_led_again(clusters: Clusters, store: str, order: WaveOrder) -> None:
+    """Consumers read again what they had read there, and nothing is lost; of producers the tail is named."""
+    with stand(clusters, store) as stood:
+        wave = replace(stood.wave, order=order)
+        made = replace(stood, migration=replace(stood.migration, waves=(wave,)))
+        (topic,), (group,) = wave.topics, wave.groups
+        for _ in range(2):
+            assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        written(made)
+        read = newest_offset(made.new, topic) - 5
+        until_same(made.old, made.new, topic)
+        assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
+        if order is WaveOrder.CONSUMERS_FIRST:
+            commit(made.old, group, {(topic, 0): (newest_offset(made.old, topic), "read on")})
+            produce(made.new, topic, numbered(10, first=next(_first)))
+        else:
+            produce(made.old, topic, numbered(10, first=next(_first)))
+        until_same(made.old, made.new, topic)
+        made.away()
+        found = made.ended(WaveVerb.SWITCH, LOST)
+        assert (found.state, found.why, found.leg) == (WaveRunState.DONE, "", 2)
+        assert committed(made.new, group, [(topic, 0)])[topic, 0] == (read, "read")
+        stands = made.stands
+        assert stands.state is WaveState.SWITCHED and stands.is_gone
+        assert (stands.leg.number, stands.lost is None) == (
+            (1, True) if order is WaveOrder.CONSUMERS_FIRST else (3, False)
+        )
+        produce(made.new, topic, numbered(10, first=next(_first)))
+        made.back()
+        back = made.ended(WaveVerb.RECONCILE)
+        assert (back.state, back.why, made.stands.lost) == (WaveRunState.DONE, "", None)
+        assert_keeps_up(made)
