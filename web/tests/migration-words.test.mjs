@@ -15,7 +15,7 @@ before(async () => {
 });
 
 const MIGRATION = { name: "move", source: "old", target: "new" };
-const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", lost: "", doubts: [], run: null };
+const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", lost: "", doubts: [], is_gone: false, run: null };
 const RUN = {
   ...{ id: "1", wave: "orders", what: "switch", part: "all", state: "going on", is_open: true, at: 2, steps: 14, has_passed: false },
   ...{ cancelled: "", why: "", waits: "", longest_ms: 30_000, paused_since_ms: null, paused_until_ms: null },
@@ -26,8 +26,9 @@ test("a wave says where it stands, and what can be asked for there", () => {
   assert.deepEqual(verbs({ state: "planned" }), ["start"]);
   assert.deepEqual(verbs({}), ["switch", "verify", "cancel"]);
   assert.deepEqual(verbs({ state: "partly switched", leg: 0, part: "producers", switched: ["consumers"] }), ["switch", "verify"]);
-  assert.deepEqual(verbs({ state: "partly switched", leg: 1, part: "producers", switched: ["consumers"] }), ["reverse", "verify"]);
+  assert.deepEqual(verbs({ state: "partly switched", leg: 1, part: "producers", switched: ["consumers"] }), ["reverse", "switch", "verify"]);
   assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new" }), ["complete", "verify", "reverse"]);
+  assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new", is_gone: true }), ["reconcile", "complete", "reverse"]);
   assert.deepEqual(verbs({ state: "completed", leg: 1, at: "new" }), []);
   const partly = { ...WAVE, state: "partly switched", part: "producers", switched: ["consumers"] };
   assert.equal(waves.standsWords(partly, MIGRATION), "Its consumers are on new; its producers are still on old.");
@@ -50,8 +51,9 @@ test("what is under way comes first, and is given up only before the point of no
   assert.equal(waves.waveState({ ...WAVE, run: { ...RUN, is_open: false, state: "done" } }).words, "copying");
   assert.equal(waves.waveState({ ...WAVE, run: { ...RUN, cancelled: "mei: no" } }).words, "being taken back");
   assert.equal(waves.underWayWords(RUN), "switch of wave orders: step 3 of 14");
-  assert.equal(waves.whyNotGivenUp(RUN), null);
-  assert.match(waves.whyNotGivenUp({ ...RUN, has_passed: true }), /point of no return/);
+  assert.equal(waves.whyNotGivenUp(RUN, false), null);
+  assert.match(waves.whyNotGivenUp({ ...RUN, has_passed: true }, false), /point of no return/);
+  assert.equal(waves.whyNotGivenUp({ ...RUN, has_passed: true }, true), null);
   // Told too late to give it up, it goes on.
   assert.equal(waves.runState({ ...RUN, cancelled: "mei: no", has_passed: true }).words, "going on");
 });

@@ -80,6 +80,7 @@ export function standsWords(wave: Wave, migration: MigrationSummary): string {
       return `Its ${wave.switched.join(" and ")} are on ${there}; its ${wave.part} are still on ${wave.at}.`;
     case "switched":
       if (wave.lost) return `${on}, and there is no way back to ${there}: ${wave.lost}.`;
+      if (wave.is_gone) return `${on}; ${there} did not answer, and ${wave.link} copies on once it is reconciled.`;
       return `${on}; ${wave.link} keeps ${there} up to date, so that going back is exact.`;
     case "completed":
       return `${on}, and stay there; its links are gone.`;
@@ -108,17 +109,20 @@ export function actionsOf(wave: Wave): readonly WaveAction[] {
     case "copying":
       return [action("switch", `Switch${part}`, true), action("verify", "Compare"), action("cancel", "Cancel it")];
     case "partly switched":
-      return [leadsBack(wave) ? action("reverse", `Go back:${part}`, true) : action("switch", `Switch${part}`, true), action("verify", "Compare")];
+      if (leadsBack(wave)) return [action("reverse", `Go back:${part}`, true), action("switch", "Leave the source"), action("verify", "Compare")];
+      return [action("switch", `Switch${part}`, true), action("verify", "Compare")];
     case "switched":
       if (wave.lost) return [action("reconcile", "Reconcile", true), action("complete", "Complete")];
+      if (wave.is_gone) return [action("reconcile", "Reconcile", true), action("complete", "Complete"), action("reverse", `Go back${part ? `:${part}` : ""}`)];
       return [action("complete", "Complete", true), action("verify", "Compare"), action("reverse", `Go back${part ? `:${part}` : ""}`)];
     default:
       return [];
   }
 }
 
-/** Why what is under way for a wave cannot be given up; null where it can. */
-export function whyNotGivenUp(run: WaveRun): string | null {
+/** Why what is under way for a wave cannot be given up; null where it can, as always where the source is away. */
+export function whyNotGivenUp(run: WaveRun, isSourceAway: boolean): string | null {
+  if (isSourceAway) return null;
   if (run.has_passed) return "it has passed the point of no return: it can only go on";
   if (isTaken(run)) return "it is being taken back already";
   return null;

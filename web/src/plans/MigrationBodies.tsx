@@ -116,19 +116,30 @@ function estimated({ size, written, rate: copied, seconds: time, assumed }: Sche
 export const GiveUpBody = ({ plan }: { plan: Schemas["GiveUpPlan"] }) => (
   <div className="stack">
     <p>
-      The {plan.verb} of wave {plan.wave} would be taken back, and all would be as before it. It may have come further until then: once it has
-      passed the point of no return, this is refused.
+      {plan.goes_on
+        ? `The ${plan.verb} of wave ${plan.wave} would be ended without the source.`
+        : `The ${plan.verb} of wave ${plan.wave} would be taken back, and all would be as before it. It may have come further until then: once it has passed the point of no return, this is refused, unless the source is gone.`}
     </p>
+    {plan.left_out.length ? (
+      <>
+        <h3>{counted(plan.left_out.length, "step")} would be left out, without the source</h3>
+        <ul>
+          {plan.left_out.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      </>
+    ) : null}
     {plan.steps.length ? (
       <>
-        <h3>{counted(plan.steps.length, "step")} would be put back, the last first</h3>
+        <h3>{counted(plan.steps.length, "step")} would {plan.goes_on ? "still be done" : "be put back, the last first"}</h3>
         <StepList
-          label="Steps that would be put back"
+          label={plan.goes_on ? "Steps that would still be done" : "Steps that would be put back"}
           steps={plan.steps.map((text) => ({ text, tone: "idle", shape: "ring", state: "", took: "", isNow: false, isLine: false }))}
         />
       </>
     ) : (
-      <p>None of its steps was begun: nothing has to be put back.</p>
+      <p>{plan.goes_on ? "Nothing else is left to do." : "None of its steps was begun: nothing has to be put back."}</p>
     )}
   </div>
 );

@@ -209,7 +209,15 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       hint: "Where there are none the way back is made.",
     },
   ],
-  "migrations.give-up": [why("For those who look at the run.")],
+  "migrations.give-up": [
+    why("For those who look at the run."),
+    {
+      name: "source_lost",
+      label: "The source is gone: end it without",
+      kind: "check",
+      hint: "What only the source would hear of is left out, and named; it ends also behind its point of no return.",
+    },
+  ],
   "migrations.hold": [why("For those who would switch it.")],
   "mirrormaker.publish": [
     { name: "source_alias", label: "Alias of the source", kind: "text", hint: "What MirrorMaker 2 would call it; empty for the source's context." },

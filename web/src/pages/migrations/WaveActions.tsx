@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import { clustersQuery } from "../../api/queries";
-import { actionsOf, openRun, whyNotGivenUp, type Wave } from "../../migrations/waves";
+import { actionsOf, leadsBack, openRun, whyNotGivenUp, type Wave } from "../../migrations/waves";
 import { Action } from "../../plans/Action";
 
 /** What can be done for a wave as it stands: each shows its plan first. */
@@ -10,16 +10,18 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   const run = openRun(wave);
   const of = <span className="hidden"> wave {wave.name}</span>;
   const body = { migration: name, wave: wave.name };
-  const isAway = useIsAway(wave.at);
+  const isAway = useIsAway(migration.source);
   const bodies: Record<string, object> = {
     start: { migration: document, waves: [wave.name] },
     switch: isAway ? body : { ...body, source_lost: false, unknown_groups: "refuse" },
+    "give-up": isAway ? body : { ...body, source_lost: false },
   };
+  const actions = actionsOf(wave).filter(({ verb }) => verb !== "switch" || isAway || !leadsBack(wave));
   const isHeldItself = wave.held !== "" && wave.held !== migration.held;
   return (
     <>
       {run === null
-        ? actionsOf(wave).map(({ verb, words, isMain }) => (
+        ? actions.map(({ verb, words, isMain }) => (
             <Action
               key={verb}
               verb={`migrations.${verb}`}
@@ -33,7 +35,12 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
           ))
         : null}
       {run === null ? null : (
-        <Action verb="migrations.give-up" body={body} title={`Give up: ${run.what} of wave ${wave.name}`} why={whyNotGivenUp(run)}>
+        <Action
+          verb="migrations.give-up"
+          body={{ ...(bodies["give-up"] ?? body) }}
+          title={`Give up: ${run.what} of wave ${wave.name}`}
+          why={whyNotGivenUp(run, isAway)}
+        >
           Give it up{of}
         </Action>
       )}

@@ -37,11 +37,11 @@ export function WaveSection({ wave, answer, nowMs, isOpen }: Props) {
         </div>
       </div>
       <p>{standsWords(wave, migration)}</p>
-      {wave.lost ? (
+      {wave.lost || wave.doubts.length ? (
         <div className="notice warn">
           <div className="notice-title">
             <Shape name="triangle" size={12} />
-            <span>It was switched without its source</span>
+            <span>{wave.lost ? "It was switched without its source" : "What was under way was ended without its source"}</span>
           </div>
           <MoreRows rows={wave.doubts} what="doubts">
             {(doubts) => (
