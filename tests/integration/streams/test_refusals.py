@@ -217,3 +217,12 @@ def test_a_cluster_that_nobody_knows_is_named_with_those_that_are(spark: SparkSe
 
     assert caught.value.hint == "did you mean here?"
     assert caught.value.line == 2
+
+
+def test_a_query_is_not_called_as_the_fence_is(lab: StreamLab) -> None:
+    """Its checkpoint would be where the numbers of starts are."""
+    text = f"{HEAD}CREATE TABLE fence USING noop;\nINSERT INTO fence SELECT page FROM views;"
+    with pytest.raises(ScriptError) as raised:
+        lab.analysed(text)
+    assert "query fence would have the directory of something else" in raised.value.message
+    assert raised.value.line == HEAD_LINES + 2
