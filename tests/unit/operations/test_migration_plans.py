@@ -10,12 +10,17 @@ import pytest
 
 from anabranch.config.migration_file import migration_fields, migration_of
 from anabranch.kafka.admin import create_topic, grow_topic
+from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
+from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
+from anabranch.migration.steps import start_steps
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.discover import Discovered, discover
+from anabranch.operations.migrations.looking import AnotherClusterError
 from anabranch.operations.migrations.plan import (
     InvalidMigrationError,
     MigrationPlan,
@@ -23,6 +28,7 @@ from anabranch.operations.migrations.plan import (
     check_allowed,
     plan,
 )
+from anabranch.operations.migrations.steps import ClusterSteps
 from qa.blocking import between
 from tests.unit.link_lab import OTHER, SOURCE_END, A, B, Lab, lab
 
@@ -90,6 +96,22 @@ def test_a_plan_has_every_step_and_every_reason(both: Lab) -> None:
     assert planned(both, migration).hash == found.hash
     slower = replace(migration, limits=Limits(source_rate=1_000_000))
     assert planned(both, slower).hash != found.hash
+
+
+def test_a_cluster_that_is_not_the_one_of_the_migration_is_refused(both: Lab) -> None:
+    """By its id: in the plan, and again as a start looks at it."""
+    found = replace(discovered(both).migration, target_id="another", target="new")
+    assert any("another" in reason.what for reason in planned(both, found).errors)
+    wave = found.waves[0]
+    run = WaveRun("r", found.name, wave.name, "start", start_steps(Leg(found, wave)), 0)
+
+    async def look(here: Cluster, there: Cluster) -> None:
+        desk: Any = None
+        await ClusterSteps(found, here, there, desk).do(run, run.steps[0])
+
+    with pytest.raises(AnotherClusterError, match="and the migration is about another") as error:
+        between(both.source, both.target, look)
+    assert error.value.hint == "correct the context: `anabranch context test new`"
 
 
 def test_another_topic_or_partition_is_another_plan(both: Lab) -> None:
