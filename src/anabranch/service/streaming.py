@@ -166,6 +166,13 @@ class Streaming:
             *await self._stored.ask(lambda: (streams.get(name), streams.runs_of(name), streams.versions(name)))
         )
 
+    async def next_place_of(self, name: str) -> str:
+        """Where a start would have the checkpoints of a stream, by its name; raises NoStreamError, StoreError."""
+        streams = self._stored.streams
+        stream, versions = await self._stored.ask(lambda: (streams.get(name), streams.versions(name)))
+        launcher = next((one.settings.launcher for one in versions if one.number == stream.published), DEFAULT)
+        return self._place(stream, launcher)
+
     def checkpoints(
         self, stream: StoredStream, runs: Sequence[StoredStreamRun], versions: Sequence[StreamVersion]
     ) -> str:

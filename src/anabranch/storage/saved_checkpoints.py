@@ -19,6 +19,7 @@ from typing import Any
 
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.errors import RefusedError
+from anabranch.storage import paths
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.stream_checkpoints import batches, directory_of, noted_as, numbered, own, reached
@@ -56,13 +57,13 @@ class NoSavedError(RefusedError):
 
 @dataclass(eq=False)
 class SavedNotThereError(RefusedError):
-    """A start goes back to a saved checkpoint in a directory, and the stream's are in other storage by now."""
+    """A start goes back to a saved checkpoint in a directory, and has the stream's checkpoints in other storage."""
 
     stream: str
     name: str
     place: str
 
-    _message = "saved checkpoint {name!r} of stream {stream!r} is not there: its checkpoints are at {place} now"
+    _message = "saved checkpoint {name!r} of stream {stream!r} is not there: a start has its checkpoints at {place}"
     _hint = (
         "publish a version whose launcher has its checkpoints in a directory, as when that was saved, and start it: "
         "they come along; or begin at a position: `anabranch stream start {stream} --from POSITION`"
@@ -176,6 +177,12 @@ def delete(files: LocalFiles, stream: str, name: str) -> None:
         place = files.below(f"{SAVED}/{name}")
         place.become(files.below(f"{gone}"))
         files.delete_tree(gone)
+
+
+def check_goes_back(stream: str, name: str, place: str) -> None:
+    """Raise SavedNotThereError where a start has its checkpoints in a place that no saved one is gone back to in."""
+    if paths.split(place)[0] != paths.LOCAL:
+        raise SavedNotThereError(stream, name, place)
 
 
 def stage(files: StoredFiles, stream: str, name: str, query: str, directory: str) -> str:

@@ -108,6 +108,9 @@ def test_a_links_life(pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Pat
         last = {"questions": [{"topic": topic, "partition": 0, "offset": offset} for offset in (99, 104)]}
         until(lambda: [one["kind"] for one in _answers(served, where, last)] == ["exact", "exact"])
         assert [one["answer"] for one in _answers(served, where, last)] == [99, 104], "by adopted maps, then by its own"
+        again = did(served, "streams/restart", {"stream": link})["run"]
+        newest, *_ = served.get(f"/api/v1/streams/{link}")["runs"]
+        assert (newest["id"], newest["ended_at_ms"]) == (again, None)
         assert did(served, "links/stop", on_link)["ended"]
         until(lambda: all(one["ended_at"] for one in served.get(f"{where}/processes")))
 

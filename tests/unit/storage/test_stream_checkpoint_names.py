@@ -30,5 +30,5 @@ def test_a_saved_checkpoint_is_not_there_once_its_stream_has_moved_to_other_stor
     """Typed, with where the checkpoints are now: it is not said that it never was."""
     with pytest.raises(SavedNotThereError) as raised:
         stage(cast(StoredFiles, FarFiles()), "pv", "friday", "q", "q@3")
-    assert "not there: its checkpoints are at s3://bucket/pv now" in raised.value.message
+    assert "not there: a start has its checkpoints at s3://bucket/pv" in raised.value.message
     assert "they come along" in raised.value.hint

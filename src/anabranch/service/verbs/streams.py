@@ -34,6 +34,7 @@ from anabranch.service.stream_specs import check_runs_code
 from anabranch.service.verb import Request, Verb
 from anabranch.service.verbs import stream_links
 from anabranch.service.words import command
+from anabranch.storage.saved_checkpoints import check_goes_back
 from anabranch.store.streams import StoredStreams
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import NoStreamError
@@ -240,6 +241,9 @@ def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
     async def stream_plan(reach: Reach, request: StopStreamRequest) -> RunStreamPlan:
         if isinstance(request, StartStreamRequest):
             place = await reach.streaming.place_of(request.stream) if request.checkpoint else ""
+            if request.checkpoint:
+                goes_to = await reach.streaming.next_place_of(request.stream)
+                check_goes_back(request.stream, request.checkpoint, goes_to)
             asked = request.state, request.start, request.checkpoint, place
             return await changing.plan_run(_stored(reach), request.stream, verb, *asked)
         return await changing.plan_run(_stored(reach), request.stream, verb)
