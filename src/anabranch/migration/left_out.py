@@ -51,7 +51,7 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
     source = leg.migration.source
     if run.state is WaveRunState.CANCELLED:
         begun = run.steps[: len(run.times) + 1]
-        yield from (f"not put back on {source}: {step.text}" for step in reversed(begun) if _undoes(leg, step))
+        yield from (f"not put back on {source}: {step.text}" for step in reversed(begun) if stays_there(leg, step))
     else:
         left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]
         yield from (f"left out, for {source} is gone: {step.text}" for step in left)
@@ -60,8 +60,8 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
         yield f"its applications belong on {source}: `{command.format('switch')} --source-lost` leads them from there"
 
 
-def _undoes(leg: Leg, step: MigrationStep) -> bool:
-    """Whether a step would have been put back on the source."""
+def stays_there(leg: Leg, step: MigrationStep) -> bool:
+    """Whether what a step has done to the source is not put back."""
     undone = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE}
     return step.kind in undone and is_left_out(leg, step)
 

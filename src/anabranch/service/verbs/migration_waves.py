@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from anabranch.kafka.silence import answering
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
-from anabranch.migration.left_out import is_left_out, left_out_words
+from anabranch.migration.left_out import is_left_out, left_out_words, stays_there
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import PassedError, WaveRunState, lost_meanwhile
@@ -183,13 +183,14 @@ async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
         raise PassedError(request.migration, request.wave)
     is_turned = run.can_turn or run.state is WaveRunState.TURNED
     steps = tuple(reversed(run.steps[: run.at + run.is_begun])) if is_turned else run.steps[run.at :]
-    left = [step for step in steps if request.source_lost and is_left_out(leg, step)]
+    out = [step for step in steps if request.source_lost and is_left_out(leg, step)]
+    left = [step for step in out if not is_turned or stays_there(leg, step)]
     return GiveUpPlan(
         request.migration,
         request.wave,
         WaveVerb(run.what),
         run.id,
-        tuple(step.text for step in steps if step not in left),
+        tuple(step.text for step in steps if step not in out),
         plan_hash("migrations.give-up", run.id, *((True, is_turned) if request.source_lost else ())),
         not is_turned,
         tuple(step.text for step in left),
