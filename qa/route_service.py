@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -27,17 +28,24 @@ class RouteProcess:
     """``anabranch serve`` on a port of its own; it may be killed and started again, with the same store.
 
     ``tokens`` are by role; an application has that of ``client``.  ``environment`` is its own and that of its jobs.
-    ``contexts`` and ``store`` are for another instance beside it.
+    ``contexts`` and ``store`` are for another instance beside it; ``beside`` is whether it is that other one, which
+    acts only once the first is gone.
     """
 
     def __init__(
-        self, directory: Path, contexts: Mapping[str, Any], environment: Mapping[str, str] | None = None
+        self,
+        directory: Path,
+        contexts: Mapping[str, Any],
+        environment: Mapping[str, str] | None = None,
+        store: str = "",
+        beside: bool = False,
     ) -> None:
         self._environment = environment
         self._directory = directory
         self.contexts = directory / "contexts.yaml"
         self.contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
-        self.store = str(directory / "routes.db")
+        self.store = store or str(directory / "routes.db")
+        self.beside = beside
         self._process: subprocess.Popen[bytes] | None = None
         self.log = directory / "serve.log"
         self.tokens: dict[str, str] = {}
@@ -68,14 +76,14 @@ class RouteProcess:
         return f"http://127.0.0.1:{self._lease.port}"
 
     def start(self) -> None:
-        """Start it, and return when it acts."""
+        """Start it, and return when it acts, or answers where it is beside another one."""
         command = [sys.executable, "-m", "anabranch", "--contexts", str(self.contexts), "serve"]
         command += ["--store", self.store, "--port", str(self._lease.port)]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self._environment
             )
-        until(lambda: not self.runs or self._acts())
+        until(lambda: not self.runs or self.acts() or (self.beside and self._answers()))
         assert self.runs, self.log.read_text(encoding="utf-8")
 
     def kill(self) -> None:
@@ -134,7 +142,13 @@ class RouteProcess:
         """Whether it does."""
         return self._process is not None and self._process.poll() is None
 
-    def _acts(self) -> bool:
+    def _answers(self) -> bool:
+        with suppress(OSError, http.client.HTTPException):
+            return self.ask("GET", "/me").status == 200
+        return False
+
+    def acts(self) -> bool:
+        """Whether it is the one that goes on with what is under way."""
         try:
             return bool(self.ask("GET", "/me").json["acts"])
         except (OSError, http.client.HTTPException, KeyError):

@@ -6,6 +6,8 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations
 from qa.brokers import STEADY
+from qa.postgres import postgres
 from qa.route_service import RouteProcess
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
@@ -75,10 +78,103 @@ def killed(served: RouteProcess, migration: str, verb: str, kinds: tuple[StepKin
     return run
 
 
+def killed_in_turns(
+    services: list[RouteProcess], migration: str, verb: str, kinds: tuple[StepKind, ...]
+) -> tuple[WaveRun, int]:
+    """Kill whichever of two services acts in each of some steps of the newest run; the other one goes on with it.
+
+    The run as it ended, and how often one took over while it was open.
+    """
+    until(lambda: [run for run in runs(services[0], migration) if run.what == verb])
+    took_over = 0
+    for kind in kinds:
+        at = [step.kind for step in runs(services[0], migration)[-1].steps].index(kind)
+        until(lambda at=at: runs(services[0], migration)[-1].at >= at)
+        acting, other = sorted(services, key=lambda one: not one.acts())
+        acting.kill()
+        took_over += runs(other, migration)[-1].state.is_open
+        until(other.acts)
+        acting.beside = True
+        acting.start()
+    deadline = time.monotonic() + 3 * TIMEOUT_S
+    while (run := runs(services[0], migration)[-1]).state.is_open:
+        assert time.monotonic() < deadline, [one.log.read_text()[-3000:] for one in services]
+        time.sleep(0.1)
+    return run, took_over
+
+
 def assert_holds(cluster: SandboxCluster, topic: str, wrote: list[bytes]) -> None:
     """All that was written is there in order, once it is copied."""
     until(lambda: len(log_of(cluster, topic, 0)) >= len(wrote))
     assert [value for _, value in log_of(cluster, topic, 0)] == wrote, cluster.spec.name
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A migration of one wave: its file, and what was written to its topic; the group was to read ``read`` next."""
+
+    fields: dict[str, Any]
+    topic: str
+    group: str
+    wrote: list[bytes]
+    read: bytes
+
+    @property
+    def name(self) -> str:
+        """Of the migration."""
+        return str(self.fields["name"])
+
+    def assert_at(self, there: SandboxCluster) -> None:
+        """The group goes on there at exactly its record."""
+        at = next(offset for offset, value in log_of(there, self.topic, 0) if value == self.read)
+        assert committed(there, self.group, [(self.topic, 0)]) == {(self.topic, 0): (at, "noted")}
+
+
+def moved(old: SandboxCluster) -> Moved:
+    """A topic with a transaction, of which a group has read some."""
+    name = f"mv{uuid.uuid4().hex[:5]}"
+    topic, group = create(old, f"{name}-orders"), f"{name}-shop"
+    transaction(old, topic, [b"paid 1", b"paid 2"])
+    produce(old, topic, numbered(50), batch=7)
+    commit(old, group, {(topic, 0): (25, "noted")})
+    wave = {"name": "orders", "topics": [topic], "groups": [group]}
+    limits = {"quiet": "300ms", "longest_pause": "1h"}
+    fields = {"name": name, "source": "old", "target": "new", "limits": limits, "waves": [wave]}
+    wrote = [value for _, value in log_of(old, topic, 0)]
+    return Moved(fields, topic, group, wrote, next(value for at, value in log_of(old, topic, 0) if at >= 25))
+
+
+def test_of_two_services_on_one_store_the_other_goes_on_with_a_switch(
+    pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path
+) -> None:
+    """The one that acts is killed before and behind the point of no return, and comes back beside the other one."""
+    old, new = pair
+    made = moved(old)
+    contexts = json.loads(json.dumps({"old": old.context(), "new": new.context()}))
+    places = [tmp_path / name for name in ("first", "second")]
+    for place in places:
+        place.mkdir()
+    with postgres() as server, ExitStack() as stack:
+        store = server.database()
+        first = stack.enter_context(RouteProcess(places[0], contexts, store=store))
+        second = stack.enter_context(RouteProcess(places[1], contexts, store=store, beside=True))
+        services = [first, second]
+        assert (first.acts(), second.acts()) == (True, False)
+        begun(first, "start", {"migration": made.fields})
+        assert killed_in_turns(services, made.name, "start", ())[0].state is WaveRunState.DONE
+        begun(first, "switch", {"migration": made.name, "wave": "orders"})
+        run, took_over = killed_in_turns(services, made.name, "switch", (StepKind.QUIET, StepKind.RUN_REVERSE))
+        assert (run.state, run.why) == (WaveRunState.DONE, "")
+        if took_over < 2:
+            pytest.skip("a switch had ended before whoever acts was killed in it")
+        made.assert_at(new)
+        produce(new, made.topic, numbered(5, first=len(made.wrote)))
+        wrote = [*made.wrote, *(one["value"] for one in numbered(5, first=len(made.wrote)))]
+        for cluster in pair:
+            assert_holds(cluster, made.topic, wrote)
+        acting = next(one for one in services if one.acts())
+        begun(acting, "complete", {"migration": made.name, "wave": "orders"})
+        assert killed_in_turns(services, made.name, "complete", ())[0].state is WaveRunState.DONE
 
 
 def test_a_service_that_is_killed_goes_on_where_it_was(
@@ -86,16 +182,8 @@ def test_a_service_that_is_killed_goes_on_where_it_was(
 ) -> None:
     """There and back; each record is there once and in order, and the group at exactly its record."""
     old, new = pair
-    name = f"mv{uuid.uuid4().hex[:5]}"
-    topic, group = create(old, f"{name}-orders"), f"{name}-shop"
-    transaction(old, topic, [b"paid 1", b"paid 2"])
-    produce(old, topic, numbered(50), batch=7)
-    commit(old, group, {(topic, 0): (25, "noted")})
-    wrote = [value for _, value in log_of(old, topic, 0)]
-    read = next(value for offset, value in log_of(old, topic, 0) if offset >= 25)
-    wave = {"name": "orders", "topics": [topic], "groups": [group]}
-    limits = {"quiet": "300ms", "longest_pause": "1h"}
-    fields = {"name": name, "source": "old", "target": "new", "limits": limits, "waves": [wave]}
+    made = moved(old)
+    name, topic, wrote, fields = made.name, made.topic, list(made.wrote), made.fields
     contexts = json.loads(json.dumps({"old": old.context(), "new": new.context()}))
     with RouteProcess(tmp_path, contexts) as served:
         for verb, kinds in KILLED_IN.items():
@@ -105,8 +193,7 @@ def test_a_service_that_is_killed_goes_on_where_it_was(
             assert (run.state, run.why) == (WaveRunState.DONE, "")
             there = new if verb == "switch" else old
             if verb != "start":
-                at = next(offset for offset, value in log_of(there, topic, 0) if value == read)
-                assert committed(there, group, [(topic, 0)]) == {(topic, 0): (at, "noted")}
+                made.assert_at(there)
                 produce(there, topic, numbered(5, first=len(wrote)))
                 wrote += [one["value"] for one in numbered(5, first=len(wrote))]
             for cluster in pair:
