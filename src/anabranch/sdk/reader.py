@@ -273,7 +273,7 @@ class RoutedReader(RoutedClient):
         """Where it stands, once all that was to be committed is; raises KafkaException."""
         partitions, positions = self._parts(), self._positions(inner)
         grouped = partitions if self._given.get("group.id") else []
-        return stood(inner, self._era.cluster, positions, grouped, self._auto_commits)
+        return stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
 
     def _stand_alone(self, inner: Any) -> Left:
         given_out = self._positions(inner) if self._auto_commits else None

@@ -3,6 +3,8 @@
 Invariants
     U5  of a cluster that is lost a client hands over what it has given out, where commits are automatic, or else what
         the cluster is known to have committed for it.
+    U6  partitions that its group has taken away from it are another member's, or nobody's: it commits and hands over
+        nothing of them, and what the group has committed stands.
 """
 
 from __future__ import annotations
@@ -16,11 +18,20 @@ from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
+from anabranch.sdk.cache import LOG
 from anabranch.sdk.names import Place, place_of
 
 ASK_S = 10.0
 """How long a cluster is waited for that is asked what is committed."""
 _LOOK_S = 0.1
+_TAKEN_AWAY = {
+    KafkaError._ASSIGNMENT_LOST,
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.FENCED_INSTANCE_ID,
+    KafkaError.FENCED_MEMBER_EPOCH,
+}
+"""By which a commit is refused of a client whose group goes on without it: it did not poll, or was not heard of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +53,21 @@ def committed_by(inner: Any, partitions: list[Any]) -> dict[Place, int]:
     return found
 
 
-def stood(inner: Any, cluster: str, positions: list[Any], grouped: list[Any], commits: bool) -> Left:
-    """Where it stands, once all that was to be committed is: the broker takes commits in their order.
+def stood(
+    inner: Any, cluster: str, positions: list[Any], grouped: list[Any], commits: bool, joins: bool = False
+) -> Left:
+    """Where it stands, once all that was to be committed is: the broker takes commits in their order (U6).
 
-    ``grouped`` are the partitions in which its group commits, ``commits`` whether what was given out is committed now.
-    Raises KafkaException.
+    ``grouped`` are the partitions in which its group commits, ``commits`` whether what was given out is committed now,
+    ``joins`` whether it has them as a member.  Raises KafkaException.
     """
-    if commits:
-        _commit(inner)
+    has_them = not (joins and grouped) or inner.memberid() is not None
+    if commits and has_them:
+        has_them = _commit(inner, joins)
     committed = committed_by(inner, grouped) if grouped else {}
+    if not has_them:
+        LOG.warning("the group goes on without this consumer: what it has not committed on %s is read again", cluster)
+        return Left(cluster, {}, committed)
     found: dict[Place, int] = {}
     for one in positions:
         at = one.offset if one.offset >= 0 else committed.get(place_of(one), OFFSET_INVALID)
@@ -59,14 +76,19 @@ def stood(inner: Any, cluster: str, positions: list[Any], grouped: list[Any], co
     return Left(cluster, found, committed)
 
 
-def _commit(inner: Any) -> None:
+def _commit(inner: Any, joins: bool) -> bool:
+    """Commit what was given out; whether the client still has the partitions of it."""
     try:
         for one in inner.commit(asynchronous=False):
             if one.error is not None:
                 raise KafkaException(one.error)
     except KafkaException as error:
-        if error.args[0].code() != KafkaError._NO_OFFSET:
+        code = error.args[0].code()
+        if joins and code in _TAKEN_AWAY:
+            return False
+        if code != KafkaError._NO_OFFSET:
             raise
+    return True
 
 
 def stood_alone(

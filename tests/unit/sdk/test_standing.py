@@ -40,6 +40,7 @@ class Inner:
 
     answers: list[Answer] = field(default_factory=list)
     refusal: int | None = None
+    member: str | None = "m"
     calls: list[str] = field(default_factory=list)
 
     def commit(self, asynchronous: bool) -> list[Answer]:
@@ -47,6 +48,9 @@ class Inner:
         if self.refusal is not None:
             raise KafkaException(KafkaError(self.refusal))
         return []
+
+    def memberid(self) -> str | None:
+        return self.member
 
     def committed(self, partitions: list[Any], timeout: float) -> list[Answer]:
         self.calls.append("committed")
@@ -75,6 +79,23 @@ def test_a_cluster_that_refuses_is_heard_of() -> None:
         stood(Inner(refusal=KafkaError.NOT_COORDINATOR), "old", [], [], True)
     with pytest.raises(KafkaException):
         committed_by(Inner([Answer(error=KafkaError(3))]), [at(0)])
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_client_whose_partitions_were_taken_away_hands_over_nothing_of_them(commits: bool) -> None:
+    """U6: the group's commit stands, and the switch is not kept waiting; who assigns by hand is in no group."""
+    answers = [Answer(offset=7)]
+    for refusal in (KafkaError._ASSIGNMENT_LOST, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION):
+        told = Inner(answers, refusal)
+        if commits:
+            assert stood(told, "old", [at(9)], [at(-1001)], True, True) == Left("old", {}, {A: 7})
+            with pytest.raises(KafkaException):
+                stood(told, "old", [at(9)], [at(-1001)], True, False)
+    gone = Inner(answers, member=None)
+    assert stood(gone, "old", [at(9)], [at(-1001)], commits, True) == Left("old", {}, {A: 7})
+    assert gone.calls == ["committed"]
+    assert stood(gone, "old", [at(9)], [at(-1001)], commits, False).positions == {A: 9}
+    assert stood(Inner(answers), "old", [at(9)], [at(-1001)], commits, True).positions == {A: 9}
 
 
 @examples(200)
