@@ -84,7 +84,7 @@ class Places:
         """Who wrote each batch at a place."""
         files = self[name]
         found = sorted(files.list("out/offsets"), key=lambda one: int(one.name))
-        return [files.read(f"out/offsets/{one.name}", 100).decode() for one in found]
+        return [files.read(f"out/offsets/{one.name}", 1_000).decode() for one in found]
 
     def marks(self, name: str) -> set[str]:
         """The marks at a place."""
@@ -109,7 +109,7 @@ def test_checkpoints_go_along_and_come_back_with_what_was_added(places: Places) 
         places.start(name)
     assert places.batches("b") == [f"of {name}" for name in "abbacab"]
     assert [places.marks(name) for name in "abc"] == [{MOVED}, set(), {MOVED}]
-    assert json.loads(places["a"].read(MOVED, 100)) == {"place": str(places.root / "b"), "start": 7}
+    assert json.loads(places["a"].read(MOVED, 1_000)) == {"place": str(places.root / "b"), "start": 7}
 
 
 @pytest.mark.parametrize("copies", [0, 1])
