@@ -71,8 +71,8 @@ class FoundLane:
 
     @property
     def tail(self) -> int:
-        """How many offsets of it are not copied."""
-        return max(0, self.end - self.copied)
+        """How many offsets of it are not copied; none where they hold markers alone, which no copy has."""
+        return 0 if self.records == 0 else max(0, self.end - self.copied)
 
 
 def lost_words(lanes: Iterable[LostLane], source: str) -> Iterator[str]:

@@ -13,7 +13,10 @@ import pytest
 
 from anabranch.groups.select import GroupSelection
 from anabranch.kafka.acls import create_acls, describe_acls
+from anabranch.kafka.ends import ends
+from anabranch.kafka.partitions import empty_transaction, transactional_producer_id
 from anabranch.kafka.security import open_cluster
+from anabranch.kafka.settling import until_led
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState, lanes_of
@@ -26,6 +29,7 @@ from anabranch.model.acls import Acl
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy, UnknownLinkError
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations import lost, waves
 from anabranch.operations.migrations.fencing import denials
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
@@ -144,6 +148,22 @@ def store(tmp_path: object) -> str:
     return f"{tmp_path}/store.sqlite"
 
 
+def mark(cluster: SandboxCluster, topic: str) -> None:
+    """Write a marker without records, as a coordinator does for an application that has ended."""
+
+    async def go() -> None:
+        async with open_cluster(context_of(cluster, "admin")) as opened:
+            await until_led(opened, [topic])
+            at, name = TopicPartition(topic, 0), fresh("ended")
+            before = (await ends(opened, [at]))[at]
+            _, producer_id, epoch = await transactional_producer_id(opened, name)
+            assert await empty_transaction(opened, name, producer_id, epoch, topic, 0) == 0
+            while (await ends(opened, [at]))[at] == before:
+                await asyncio.sleep(0.05)
+
+    asyncio.run(go())
+
+
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, pytest.param(ModePolicy.MAPPED, marks=pytest.mark.full)])
 def test_nothing_was_lost_and_the_way_back_is_exact(clusters: Clusters, store: str, mode: ModePolicy) -> None:
     """What is written on the target while the source is away is there when it is back, and a reverse is exact."""
@@ -167,6 +187,7 @@ def test_nothing_was_lost_and_the_way_back_is_exact(clusters: Clusters, store: s
         commit(made.new, group, {(topic, 0): (newest_offset(made.new, topic) - 9, "read on")})
 
         made.back()
+        mark(made.old, topic)
         found = made.ended(WaveVerb.RECONCILE)
         assert (found.state, found.why, made.stands.lost) == (WaveRunState.DONE, "", None)
         back = made.link(made.leg(1).link)

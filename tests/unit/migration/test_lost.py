@@ -319,3 +319,4 @@ def test_what_is_lost_is_told_by_offset_and_time() -> None:
         "11 records (offsets 100 to 111) of a-0 are on old, and not on new",
         "offsets 0 to 1,999,999 of a-2 are on old, and not on new",
     ]
+    assert FoundLane("a-0", 66, 67, 0).tail == 0, "a marker is no record"

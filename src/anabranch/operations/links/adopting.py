@@ -25,6 +25,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.state.maps.adopted import ADOPTED
+from anabranch.state.maps.rebuild import LogRange, headers
 from anabranch.state.segments.index import SEGMENT_RANGES
 from anabranch.state.topics.control import ControlLostError, Runs
 from anabranch.state.topics.journal import Journal
@@ -61,6 +62,8 @@ async def check(
             for number in there.topics[topic.target].partitions
         ],
     )
+    if back_of is not None:
+        logs = {**logs, **await _without_marks(target, logs, {one.target: one.ranges.target_end for one in maps})}
     for topic in topics:
         mine = by_topic.get(topic.source, {})
         if mine and not topic.exists:
@@ -68,6 +71,28 @@ async def check(
         elif topic.exists:
             findings += _topic(topic, mine, here, there, logs, back_of)
     return findings
+
+
+async def _without_marks(
+    target: Cluster, logs: Mapping[TopicPartition, tuple[int, int]], copied: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, tuple[int, int]]:
+    """The logs that hold nothing but markers behind what was copied, as if they ended there: no copy has those.
+
+    A cluster that comes back ends the transactions of applications that are gone, and nobody copies from it any more.
+    """
+    found = {}
+    for at, (start, end) in logs.items():
+        since = copied.get(at, start)
+        if start <= since < end and await _has_marks_alone(target, LogRange(at.topic, at.partition, since, end)):
+            found[at] = (start, since)
+    return found
+
+
+async def _has_marks_alone(target: Cluster, within: LogRange) -> bool:
+    async for header in headers(target, within):
+        if not header.is_control:
+            return False
+    return True
 
 
 _NAMING = "give the naming that the other tool used, such as --naming '{source}.{topic}' or --naming prefix"
