@@ -29,7 +29,7 @@ test: $(READY) $(PAGES) ## what CI runs: real clusters, fixed seeds, short fault
 	@$(TIERS) -n 3 --tier test --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute
-	@$(TIERS) -n 3 --tier unit
+	@$(TIERS) -n 2 --tier unit
 
 full: $(READY) $(PAGES) ## everything, in chapters of half an hour; goes on where it was ended
 	@$(BIN)/python -m tests.full $(CHAPTERS)

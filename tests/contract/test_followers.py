@@ -22,7 +22,10 @@ UNKNOWN_PARTITION, NOT_LEADER = 3, 6
 LEADER, FOLLOWER = 2, 1
 
 
-@pytest.fixture(scope="module", params=EVERY)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("3.9.1", marks=pytest.mark.full) if one.values == ("3.9.1",) else one for one in EVERY],
+)
 def pair(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
     """Two brokers; the first is the controller and follows, the second leads what these tests write to."""
     version, _, simulated = request.param.partition("-")

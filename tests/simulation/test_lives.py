@@ -33,7 +33,7 @@ def hold(plan: str, numbers: range, seconds: float | None = None) -> None:
         assert came.struck, f"plan {plan} seed {number} had no fault"
 
 
-@pytest.mark.unit
+@pytest.mark.test
 @pytest.mark.parametrize("plan", SHORT)
 def test_a_short_life_holds(plan: str) -> None:
     """What is known of the wiring within seconds."""

@@ -17,7 +17,7 @@ from anabranch.sandbox import ClusterSpec
 from qa.brokers import create_topics
 from tests.simulated import Simulated
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture

@@ -135,6 +135,7 @@ def test_all_is_good_and_the_spec_says_so(both: Lab) -> None:
     rounds(both.source, both.target, test)
 
 
+@pytest.mark.test
 @pytest.mark.parametrize("is_source", [True, False])
 def test_a_network_that_became_slow_halves_and_gives_back(both: Lab, is_source: bool) -> None:
     """Of either cluster, and of no link in particular."""
@@ -210,6 +211,7 @@ def test_a_source_that_is_gone_has_its_links_stand_still_and_no_error(both: Lab)
     rounds(both.source, both.target, test)
 
 
+@pytest.mark.test
 def test_a_cluster_that_swallows_what_it_is_asked_is_away(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not waited for any longer than a look may take."""
     monkeypatch.setattr(throttling, "LOOK_S", 0.5)

@@ -26,7 +26,7 @@ from tests.unit import asking
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TO_A, TO_B, A, B, Lab, append
 from tests.unit.operations.checkpoints.world import copy, snapshot, starts
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 ON_LINK = {"target": "new", "link": LINK}
 THE_LINK = f"/api/v1/clusters/new/links/{LINK}"

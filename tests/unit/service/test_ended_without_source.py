@@ -20,7 +20,7 @@ from anabranch.store.waves import StoredRun
 from qa.service import Served, until
 from tests.unit.link_lab import Lab
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 WAVE = Wave("orders", ("orders",), ("shop",))
 MOVE = Migration("move", "old", "new", (WAVE,))

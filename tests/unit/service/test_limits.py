@@ -12,7 +12,7 @@ from anabranch.service.instance import REQUESTS, REQUESTS_PER_S
 from anabranch.service.limits import RateLimit
 from qa.service import Answered, Served
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 GUESSES = 25
 

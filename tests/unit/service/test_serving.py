@@ -23,7 +23,7 @@ from qa.timeouts import TIMEOUT_S
 from tests.unit.cli.test_cli_exit_codes import CHECKPOINT
 from tests.unit.link_lab import LINK, TO_A, A, Lab
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 ON_LINK = {"target": "new", "link": LINK}
 THE_LINK = f"/api/v1/clusters/new/links/{LINK}"

@@ -13,7 +13,7 @@ from anabranch.service.rest import events
 from qa.service import Answered, Served, until
 from qa.timeouts import TIMEOUT_S
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 
 def as_browser(served: Served, method: str, path: str, token: str) -> Answered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,9 +26,31 @@ KAFKA = {"kafka", "legacy", "dynamic", "hybrid"}
 KNOWN_PROBLEMS = {"hybrid", "old-consumer-stopped"}
 """A source that cannot be moved, and one that has stored nothing: stopped with a savepoint, as it must not be."""
 
-golden = pytest.mark.parametrize("path", FIXTURES, ids=NAMES)
-_MOVABLE = [one for one in zip(FIXTURES, NAMES, strict=True) if one[1].split("/")[1] not in KNOWN_PROBLEMS]
-movable = pytest.mark.parametrize("path", [path for path, _ in _MOVABLE], ids=[name for _, name in _MOVABLE])
+_ALL = tuple(zip(FIXTURES, NAMES, strict=True))
+_MOVABLE = tuple(one for one in _ALL if one[1].split("/")[1] not in KNOWN_PROBLEMS)
+
+
+def _each(fixtures: Sequence[tuple[Path, str]]) -> Callable[[Callable[[Path], None]], Callable[[str], None]]:
+    """A test of each fixture, a version of Flink at a time: eight hundred tests would take longer than what they do."""
+
+    def made(test: Callable[[Path], None]) -> Callable[[str], None]:
+        @pytest.mark.parametrize("version", sorted({name.split("/")[0] for _, name in fixtures}))
+        def run(version: str) -> None:
+            for path, name in fixtures:
+                if name.split("/")[0] == version:
+                    try:
+                        test(path)
+                    except BaseException as error:
+                        error.add_note(f"of the fixture {name}")
+                        raise
+
+        run.__doc__ = test.__doc__
+        return run
+
+    return made
+
+
+golden, movable = _each(_ALL), _each(_MOVABLE)
 
 
 def test_there_are_fixtures_of_the_promised_versions() -> None:
