@@ -25,7 +25,7 @@ help: ## show this
 demo: $(READY) $(if $(filter 1,$(UI)),$(PAGES)) ## move running applications to another cluster, back and there again, and prove it, in under 4 minutes; UI=1: with the pages
 	@UI=$(UI) $(BIN)/python -m examples.demo
 
-test: $(READY) $(PAGES) ## what CI runs: real clusters, fixed seeds, short faults; half an hour on two cores
+test: $(READY) $(PAGES) ## what CI runs: real clusters, fixed seeds, short faults; some twenty minutes on two cores
 	@$(TIERS) -n 3 --tier test --durations=25 --durations-min=20
 
 unit: $(READY) ## the tests without processes and network, in a minute

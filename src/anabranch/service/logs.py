@@ -20,5 +20,7 @@ def log_plainly() -> None:
                 colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
             ),
         ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        # The standard error of the time, not of this moment: who replaces it in between may close the other one, and a
+        # line that cannot be printed would end the task that has something to say.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
     )
