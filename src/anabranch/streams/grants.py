@@ -116,6 +116,11 @@ class Authority:
     owners: Mapping[str, str] = field(default_factory=dict)
     is_admin: bool = False
 
+    @property
+    def principals(self) -> frozenset[str]:
+        """Who it is, as grants name that: the account and its groups."""
+        return frozenset({user(self.account), *(group(one) for one in self.groups)})
+
     def has(self, securables: Iterable[str], privilege: Privilege) -> bool:
         """Whether a grant on one of them, or owning one, gives the privilege."""
         if self.is_admin:
@@ -123,9 +128,8 @@ class Authority:
         named = tuple(securables)
         if any(self.owners.get(one) == self.account for one in named):
             return True
-        mine = (user(self.account), *(group(one) for one in self.groups))
         giving = (privilege, Privilege.MANAGE)
-        return any(Grant(*one) in self.grants for one in itertools.product(named, mine, giving))
+        return any(Grant(*one) in self.grants for one in itertools.product(named, self.principals, giving))
 
     def may(self, name: ObjectName, privilege: Privilege) -> bool:
         """Whether it is allowed on an object, or above it (R3)."""

@@ -71,9 +71,14 @@ def killed(served: RouteProcess, migration: str, verb: str, kinds: tuple[StepKin
         until(lambda at=at: runs(served, migration)[-1].at >= at)
         served.kill()
         served.start()
+    return ended([served], migration)
+
+
+def ended(services: list[RouteProcess], migration: str) -> WaveRun:
+    """The newest run, once it has ended."""
     deadline = time.monotonic() + 3 * TIMEOUT_S  # Spark starts in it, perhaps twice
-    while (run := runs(served, migration)[-1]).state.is_open:
-        assert time.monotonic() < deadline, served.log.read_text()[-3000:]
+    while (run := runs(services[0], migration)[-1]).state.is_open:
+        assert time.monotonic() < deadline, [one.log.read_text()[-3000:] for one in services]
         time.sleep(0.1)
     return run
 
@@ -96,11 +101,7 @@ def killed_in_turns(
         until(other.acts)
         acting.beside = True
         acting.start()
-    deadline = time.monotonic() + 3 * TIMEOUT_S
-    while (run := runs(services[0], migration)[-1]).state.is_open:
-        assert time.monotonic() < deadline, [one.log.read_text()[-3000:] for one in services]
-        time.sleep(0.1)
-    return run, took_over
+    return ended(services, migration), took_over
 
 
 def assert_holds(cluster: SandboxCluster, topic: str, wrote: list[bytes]) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import pytest
 
@@ -16,44 +14,16 @@ from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
 from anabranch.migration.spec import WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb, steps_for
 from anabranch.migration.steps import StepKind
-from anabranch.operations.migrations import lost
-from anabranch.sandbox import ClusterSpec, start_clusters
 from qa import links as engine
-from qa.brokers import STEADY
-from tests.chance import is_full
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import DiedError, until_same, values
 from tests.integration.links.topics import newest_offset, numbered, produce
-from tests.integration.migrations.test_source_lost import LOST, Clusters, LostStand, stand
-from tests.simulated import Simulated
+from tests.integration.migrations.conftest import Clusters
+from tests.integration.migrations.test_source_lost import LOST, LostStand, stand
 
-pytestmark = pytest.mark.test
+pytestmark = [pytest.mark.test, pytest.mark.usefixtures("quick")]
 _first = itertools.count(1000, 100)
-
-
-@pytest.fixture(scope="module")
-def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
-    """Both, simulated unless everything is asked for."""
-    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
-    with ExitStack() as stack:
-        if is_full(request.config):
-            old, new = (stack.enter_context(one) for one in start_clusters(specs))
-            yield old, new
-        else:
-            yield cast(Clusters, tuple(stack.enter_context(Simulated(spec)) for spec in specs))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source that was killed does not answer after half a second either."""
-    monkeypatch.setattr(lost, "LOOK_LOST_S", 0.5)
-
-
-@pytest.fixture
-def store(tmp_path: object) -> str:
-    """A database of its own."""
-    return f"{tmp_path}/store.sqlite"
 
 
 def at(number: int, is_begun: bool) -> Callable[[WaveRun], bool]:

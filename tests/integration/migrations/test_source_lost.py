@@ -30,24 +30,23 @@ from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy, UnknownLinkError
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.migrations import lost, waves
+from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.fencing import denials
-from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations, StoredRun
 from qa import groups as group_engine
 from qa import links as engine
 from qa.brokers import STEADY
-from tests.chance import is_full
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import DiedError, Stand, offsets, values
 from tests.integration.links.topics import create, fresh, newest_offset, numbered, produce, transaction
+from tests.integration.migrations.conftest import Clusters
 from tests.simulated import Simulated
 
-pytestmark = pytest.mark.test
+pytestmark = [pytest.mark.test, pytest.mark.usefixtures("quick")]
 
-Clusters = tuple[SandboxCluster, SandboxCluster]
 
 _numbers = itertools.count(1)
 
@@ -94,24 +93,6 @@ LOST = WaveOptions(lost=UnknownGroups.REFUSE)
 AGAIN = WaveOptions(lost=UnknownGroups.EARLIEST)
 
 
-@pytest.fixture(scope="module")
-def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
-    """Both, simulated unless everything is asked for."""
-    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
-    with ExitStack() as stack:
-        if is_full(request.config):
-            old, new = (stack.enter_context(one) for one in start_clusters(specs))
-            yield old, new
-        else:
-            yield cast(Clusters, tuple(stack.enter_context(Simulated(spec)) for spec in specs))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A source that was killed does not answer after half a second either."""
-    monkeypatch.setattr(lost, "LOOK_LOST_S", 0.5)
-
-
 @contextmanager
 def stand(
     pair: Clusters,
@@ -140,12 +121,6 @@ def stand(
         stack.callback(made.back)
         assert made.ended(WaveVerb.START).state is WaveRunState.DONE
         yield made
-
-
-@pytest.fixture
-def store(tmp_path: object) -> str:
-    """A database of its own."""
-    return f"{tmp_path}/store.sqlite"
 
 
 def mark(cluster: SandboxCluster, topic: str) -> None:

@@ -25,7 +25,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.state.maps.adopted import ADOPTED
-from anabranch.state.maps.rebuild import LogRange, headers
+from anabranch.state.maps.rebuild import LogRange, has_records
 from anabranch.state.segments.index import SEGMENT_RANGES
 from anabranch.state.topics.control import ControlLostError, Runs
 from anabranch.state.topics.journal import Journal
@@ -83,16 +83,9 @@ async def _without_marks(
     found = {}
     for at, (start, end) in logs.items():
         since = copied.get(at, start)
-        if start <= since < end and await _has_marks_alone(target, LogRange(at.topic, at.partition, since, end)):
+        if start <= since < end and not await has_records(target, LogRange(at.topic, at.partition, since, end)):
             found[at] = (start, since)
     return found
-
-
-async def _has_marks_alone(target: Cluster, within: LogRange) -> bool:
-    async for header in headers(target, within):
-        if not header.is_control:
-            return False
-    return True
 
 
 _NAMING = "give the naming that the other tool used, such as --naming '{source}.{topic}' or --naming prefix"

@@ -16,12 +16,12 @@ from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.lane import LaneKey
 from anabranch.model.link import LinkSpec
-from anabranch.model.naming import load as load_naming
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.operations.links.status import stored
 from anabranch.operations.offsets.ranges import certain
+from anabranch.state.maps.adopted import led_alike
 from anabranch.state.maps.reading import LaneMap, read_maps
 from anabranch.state.topics.control import Links
 
@@ -75,8 +75,7 @@ def _topics(links: Links, spec: LinkSpec) -> list[str]:
     own = [topic.target for topic in links.topics_of(spec.id)]
     if own or spec.back_of is None:
         return own
-    policy = load_naming(spec.naming, spec.source.context)
-    others = [topic for topic in links.mirrored.values() if policy.renamed(topic.source) == topic.target]
+    others = led_alike(links, spec)
     wanted = set(select(load_filter(spec.filter), [topic.source for topic in others]))
     return sorted({topic.target for topic in others if topic.source in wanted})
 

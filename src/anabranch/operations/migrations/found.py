@@ -28,7 +28,7 @@ from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.looking import check_clusters
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import LaneMap, read_maps
-from anabranch.state.maps.rebuild import LogRange, headers
+from anabranch.state.maps.rebuild import LogRange, has_records, headers
 
 _NAMED = 20
 _MOST_COUNTED = 1_000_000
@@ -182,9 +182,8 @@ async def _is_parted(target: Cluster, lane: LaneMap, since: int) -> bool:
     if lane.mode is LaneMode.IDENTITY:
         return False
     for start, end in _gaps(lane.ranges, since):
-        async for header in headers(target, LogRange(lane.target.topic, lane.target.partition, start, end)):
-            if not header.is_control:
-                return True
+        if await has_records(target, LogRange(lane.target.topic, lane.target.partition, start, end)):
+            return True
     return False
 
 

@@ -28,7 +28,7 @@ from anabranch.store.catalog import NoEntryError, StoredEntry
 from anabranch.streams.catalog.attached import attached
 from anabranch.streams.catalog.names import database_name, object_name
 from anabranch.streams.catalog.objects import ObjectKind
-from anabranch.streams.grants import Grant, Privilege, group, user
+from anabranch.streams.grants import Privilege
 
 router = APIRouter(prefix="/api/v1/catalog", tags=["catalog"])
 EntryName = Annotated[
@@ -69,20 +69,16 @@ async def attached_catalogs(here: Here, caller: AsViewer) -> JSONResponse:
     """Catalogs of Spark's own in which one has a privilege; a trial of kind `tables` lists what is in them."""
     seen = await _known(here, caller)
     found = attached(here.settings.jobs.settings)
-    granted = {one.securable.partition(".")[0] for one in seen.authority.grants if _is_for(seen, one)}
+    mine = seen.authority.principals
+    granted = {one.securable.partition(".")[0] for one in seen.authority.grants if one.principal in mine}
     return answer([AttachedAnswer(name, found[name]) for name in found if seen.authority.is_admin or name in granted])
-
-
-def _is_for(seen: KnownCatalog, grant: Grant) -> bool:
-    """Whether a grant is for the one who asks."""
-    return grant.principal in {user(seen.authority.account), *(group(one) for one in seen.authority.groups)}
 
 
 @router.get("/grants", responses=answered(Sequence[GrantAnswer]))
 async def grants(here: Here, caller: AsViewer, securable: Annotated[str, Query(max_length=310)] = "") -> JSONResponse:
     """Grants on what one manages, and one's own."""
     seen = await _known(here, caller)
-    mine = {user(caller.account.name), *(group(one) for one in seen.authority.groups)}
+    mine = seen.authority.principals
     found = await here.stored.ask(lambda: here.stored.catalog.grants(securable or None))
     return answer(
         [

@@ -156,16 +156,14 @@ async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
     else:
         pins = await here.stored.ask(lambda: pins_of(here.stored.artifacts, script or ""))
     kind = TrialKind(body.kind)
+    asked = TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
     if kind is TrialKind.VALIDATION:
-        return TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
+        return asked
     if kind is TrialKind.CHECKPOINTS:
-        place = await here.streaming.place_of(name or "")
-        asked = TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
-        return replace(asked, checkpoints=place, launcher=launcher)
+        return replace(asked, checkpoints=await here.streaming.place_of(asked.stream), launcher=launcher)
     if body.start is not None:
         start_of(body.start)
-    limits = body.select, body.start, body.rows, body.seconds
-    return TrialQuestion(kind, script or "", name or "", version, *limits, artifacts=pins, author=author)
+    return replace(asked, select=body.select, start=body.start, rows=body.rows, seconds=body.seconds)
 
 
 async def _told(here: Instance, found: Trial, told: int, caller: Caller, request: Request) -> AsyncIterator[str]:

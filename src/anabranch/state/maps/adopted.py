@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from anabranch.model import naming
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.link import LinkSpec
+from anabranch.model.link import LinkSpec, MirroredTopic
 from anabranch.model.topics import TopicPartition
 from anabranch.protocol.claims import Claim, ClaimLog
 from anabranch.state.topics.control import Links
@@ -23,10 +23,7 @@ def adopted_lanes(links: Links, spec: LinkSpec, claims: ClaimLog, begun: Collect
     """The lanes that ``spec`` has adopted, without those that are ``begun``; none where no link knows their names."""
     if spec.back_of is None:
         return
-    policy = naming.load(spec.naming, spec.source.context)
-    names = {
-        topic.source_id: topic for topic in links.mirrored.values() if policy.renamed(topic.source) == topic.target
-    }
+    names = {topic.source_id: topic for topic in led_alike(links, spec)}
     for text in claims.lanes_of(spec.id):
         lane, placed = LaneKey.parse(text), claims.claims(text)
         topic = names.get(lane.topic_id)
@@ -34,6 +31,12 @@ def adopted_lanes(links: Links, spec: LinkSpec, claims: ClaimLog, begun: Collect
             continue
         ends = TopicPartition(topic.source, lane.partition), TopicPartition(topic.target, lane.partition)
         yield _progress(lane, *ends, placed[-1].claim)
+
+
+def led_alike(links: Links, spec: LinkSpec) -> list[MirroredTopic]:
+    """The topics that any link has led to where ``spec`` leads them."""
+    policy = naming.load(spec.naming, spec.source.context)
+    return [topic for topic in links.mirrored.values() if policy.renamed(topic.source) == topic.target]
 
 
 def _progress(lane: LaneKey, source: TopicPartition, target: TopicPartition, claim: Claim) -> LaneProgress:

@@ -71,6 +71,14 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
             at = header.last_offset + 1
 
 
+async def has_records(cluster: Cluster, within: LogRange) -> bool:
+    """Whether a range holds anything but markers; raises ClusterError."""
+    async for header in headers(cluster, within):
+        if not header.is_control:
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class LaneLog:
     """What tells a lane's batches: its producer ids, its gap records, and the persisted ranges where gap records are
