@@ -1,14 +1,16 @@
 """Everything, in chapters of half an hour at most: ``python -m tests.full [CHAPTER ...]``, which is ``make full``.
 
-A ledger, ``build/full.json``, says of each chapter at which commit it ran last, and how it ended.  What has passed at
-the commit of the work tree is not run a second time, so a run that was ended goes on where it was.  A work tree with
-changes that are not committed has no commit: what passes there counts for nothing later.
+A ledger, ``tests/full.json``, says of each chapter at which commit it ran last, and how it ended.  It is committed, so
+that a run that takes a day may go on in another clone.  What has passed is run again only when something changed that
+it may rest on: any file but the test files of other chapters, the change log and the ledger.  A work tree with changes
+that are not committed has no commit: what passes there counts for nothing later.
 
-Exit codes: 0 every chapter has passed at this commit, 1 one failed or has not run.
+Exit codes: 0 every chapter has passed with the files as they are, 1 one failed or has not run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -20,7 +22,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
-LEDGER = ROOT / "build" / "full.json"
+LEDGER = ROOT / "tests" / "full.json"
 LIMIT_MINUTES = 30
 _WORLD = (
     *("clocks", "counts", "judge", "lagging_brokers", "lost_topics", "memory", "passwords", "quotas", "silence"),
@@ -49,13 +51,20 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
 }
 """Each test file belongs to exactly one chapter."""
+_PAGES = "web/tests"
+"""Tests of the chapter ``service`` that pytest starts through a file of its own."""
+_RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's."""
+    """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's.
+
+    ``inputs`` is the hash of the files that it may rest on.
+    """
 
     commit: str | None
+    inputs: str
     ended: str
     minutes: float
     exit_code: int
@@ -63,9 +72,9 @@ class Entry:
     flaky: Sequence[str] = ()
     inconclusive: Sequence[str] = ()
 
-    def has_passed(self, commit: str | None) -> bool:
-        """Whether this chapter need not be run at this commit."""
-        return self.exit_code == 0 and commit is not None and self.commit == commit
+    def has_passed(self, inputs: str | None) -> bool:
+        """Whether this chapter need not be run with these files."""
+        return self.exit_code == 0 and self.commit is not None and self.inputs == inputs
 
 
 def read_ledger(path: Path = LEDGER) -> dict[str, Entry]:
@@ -83,16 +92,37 @@ def write_ledger(ledger: Mapping[str, Entry], path: Path = LEDGER) -> None:
     os.replace(draft, path)
 
 
-def due(ledger: Mapping[str, Entry], commit: str | None, wanted: Sequence[str] = ()) -> list[str]:
-    """The chapters to run, in order: of those wanted, or of all, what has not passed at this commit."""
+def inputs(name: str, files: Mapping[str, str]) -> str:
+    """The hash of what a chapter may rest on, of all ``files`` (path to the hash of what it holds)."""
+    rests_on = sorted(
+        (path, held) for path, held in files.items() if path not in _RESTS_ON_NONE and chapter_of(path) in {name, None}
+    )
+    return hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:16]
+
+
+def chapter_of(path: str) -> str | None:
+    """The chapter that a test file belongs to; None for what any chapter may use."""
+    if path.startswith(f"{_PAGES}/") and path.endswith(".test.mjs"):
+        return "service"
+    if not (Path(path).name.startswith("test_") and path.endswith(".py")):
+        return None
+    return next((name for name, held in CHAPTERS.items() if any(Path(path).is_relative_to(one) for one in held)), None)
+
+
+def due(ledger: Mapping[str, Entry], files: Mapping[str, str] | None, wanted: Sequence[str] = ()) -> list[str]:
+    """The chapters to run, in order: of those wanted, or of all, what has not passed with these files.
+
+    ``files`` is None where some changes are not committed: all is due.
+    """
     return [
         name
         for name in CHAPTERS
-        if (name in wanted or not wanted) and not (name in ledger and ledger[name].has_passed(commit))
+        if (name in wanted or not wanted)
+        and not (files is not None and name in ledger and ledger[name].has_passed(inputs(name, files)))
     ]
 
 
-def table(ledger: Mapping[str, Entry], commit: str | None) -> list[str]:
+def table(ledger: Mapping[str, Entry], files: Mapping[str, str] | None) -> list[str]:
     """A line for each chapter, and one for all of them."""
     lines = [f"{'chapter':<12} {'commit':<10} {'minutes':>7} {'passed':>6} {'failed':>6}  result"]
     for name in CHAPTERS:
@@ -103,8 +133,8 @@ def table(ledger: Mapping[str, Entry], commit: str | None) -> list[str]:
         result = "passed" if entry.exit_code == 0 else f"FAILED (exit code {entry.exit_code})"
         if entry.commit is None:
             result += ", with changes that are not committed"
-        elif entry.commit != commit:
-            result += ", at another commit"
+        elif files is None or entry.inputs != inputs(name, files):
+            result += ", before later changes"
         if entry.minutes > LIMIT_MINUTES:
             result += f", longer than {LIMIT_MINUTES} minutes"
         if entry.flaky:
@@ -116,8 +146,8 @@ def table(ledger: Mapping[str, Entry], commit: str | None) -> list[str]:
         lines.append(
             f"{name:<12} {(entry.commit or '-')[:10]:<10} {entry.minutes:>7.1f} {passed:>6} {broken:>6}  {result}"
         )
-    left = due(ledger, commit)
-    lines.append(f"not passed at this commit: {', '.join(left)}" if left else "all chapters passed at this commit")
+    left = due(ledger, files)
+    lines.append(f"to run with the files as they are: {', '.join(left)}" if left else "all chapters passed")
     return lines
 
 
@@ -126,11 +156,18 @@ def _git(*arguments: str) -> str:
 
 
 def commit_of_tree() -> str | None:
-    """The commit of the work tree; None where something is not committed."""
-    return None if _git("status", "--porcelain") else _git("rev-parse", "HEAD")
+    """The commit of the work tree; None where something is not committed, the ledger aside."""
+    changed = _git("status", "--porcelain", "--", ".", f":!{LEDGER.relative_to(ROOT)}")
+    return None if changed else _git("rev-parse", "HEAD")
 
 
-def run(name: str, commit: str | None) -> Entry:
+def files_of(commit: str) -> dict[str, str]:
+    """Each file of a commit, with the hash of what it holds."""
+    lines = (line.split("\t", 1) for line in _git("ls-tree", "-r", "-z", commit).split("\0") if line)
+    return {path: described.split()[2] for described, path in lines}
+
+
+def run(name: str, commit: str | None, rests_on: str) -> Entry:
     """Run a chapter to its end."""
     report, outcome = ROOT / "build" / f"full-{name}.xml", ROOT / "build" / f"full-{name}.txt"
     report.parent.mkdir(exist_ok=True)
@@ -150,6 +187,7 @@ def run(name: str, commit: str | None) -> Entry:
     told = outcome.read_text("utf-8").splitlines() if outcome.exists() else []
     return Entry(
         commit=commit,
+        inputs=rests_on,
         ended=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         minutes=round((time.monotonic() - began) / 60, 1),
         exit_code=ended.returncode,
@@ -177,14 +215,15 @@ def main(wanted: Sequence[str]) -> int:
     ledger = read_ledger()
     if commit is None:
         print("some changes are not committed: what passes now has to pass again once they are", flush=True)
-    for name in due(ledger, commit, wanted):
+    files = None if commit is None else files_of(commit)
+    for name in due(ledger, files, wanted):
         print(f"== chapter {name}: {' '.join(CHAPTERS[name])}", flush=True)
         # A chapter that is ended in its middle has not passed.
         write_ledger({key: entry for key, entry in ledger.items() if key != name})
-        ledger[name] = run(name, commit)
+        ledger[name] = run(name, commit, "" if files is None else inputs(name, files))
         write_ledger(ledger)
-    print("\n".join(table(ledger, commit)))
-    return 1 if due(ledger, commit) else 0
+    print("\n".join(table(ledger, files)))
+    return 1 if due(ledger, files) else 0
 
 
 if __name__ == "__main__":

@@ -12,8 +12,12 @@ ROOT = Path(__file__).parents[2]
 WHOLE: Mapping[str, tuple[str, ...]] = {
     "unit": ("--only-tier", "unit", "tests"),
     "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"),
+    "served": ("--only-tier", "test", "tests/unit"),
 }
-"""The stages as they are run without a break; the first has all that is near to any package."""
+"""The stages as they are run without a break; the first has all that is near to any package.
+
+What is ``served`` needs no process either, but a socket or real time: too slow for the tier ``unit``.
+"""
 _LIVED = ("protocol", "copier", "state")
 """The packages that a simulated life is made of."""
 _STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
@@ -29,10 +33,11 @@ class UnclearError(RuntimeError):
 def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
     """The stages for a break in a package, the likeliest to fail first."""
     near = f"tests/unit/{package}"
-    unit, simulation = ("unit", (*WHOLE["unit"], f"--ignore={near}")), ("simulation", WHOLE["simulation"])
+    unit = ("unit", (*WHOLE["unit"], f"--ignore={near}"))
+    simulation, served = ("simulation", WHOLE["simulation"]), ("served", WHOLE["served"])
     if package == "store":
-        return [("store", _STORE), unit]
-    then = [simulation, unit] if package in _LIVED else [unit, simulation]
+        return [("store", _STORE), unit, served]
+    then = [simulation, unit, served] if package in _LIVED else [unit, served, simulation]
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
 
 

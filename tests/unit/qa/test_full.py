@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.full import CHAPTERS, LIMIT_MINUTES, ROOT, Entry, due, read_ledger, table, write_ledger
+from tests.full import (
+    CHAPTERS,
+    LIMIT_MINUTES,
+    ROOT,
+    Entry,
+    commit_of_tree,
+    due,
+    files_of,
+    inputs,
+    read_ledger,
+    table,
+    write_ledger,
+)
 
 pytestmark = pytest.mark.unit
-HERE, THERE = "a" * 40, "b" * 40
+COMMIT = "a" * 40
+FILES = {
+    **dict.fromkeys(("src/anabranch/errors.py", "tests/integration/links/stand.py", "CHANGELOG.md"), "1"),
+    **dict.fromkeys(("tests/integration/links/test_stops.py", "web/tests/pages.test.mjs", "tests/full.json"), "1"),
+}
+FIRST, SECOND, THIRD, FOURTH, FIFTH = list(CHAPTERS)[:5]
 
 
-def entry(commit: str | None = HERE, exit_code: int = 0, minutes: float = 3.0) -> Entry:
-    """How a chapter ended."""
-    return Entry(commit, "2026-01-01T00:00:00Z", minutes, exit_code, {"tests": 7, "skipped": 1, "failures": exit_code})
+def entry(name: str, commit: str | None = COMMIT, exit_code: int = 0, minutes: float = 3.0) -> Entry:
+    """How a chapter ended, with the files as they are."""
+    counts = {"tests": 7, "skipped": 1, "failures": exit_code}
+    return Entry(commit, inputs(name, FILES), "2026-01-01T00:00:00Z", minutes, exit_code, counts, [], [])
+
+
+def elsewhere(name: str) -> Entry:
+    """It passed, with another file below it."""
+    return replace(entry(name), inputs=inputs(name, {**FILES, "src/anabranch/errors.py": "2"}))
 
 
 def test_each_test_file_is_in_one_chapter() -> None:
@@ -26,41 +50,71 @@ def test_each_test_file_is_in_one_chapter() -> None:
     assert all((ROOT / path).exists() for paths in CHAPTERS.values() for path in paths)
 
 
-def test_what_passed_at_this_commit_is_not_due() -> None:
-    """Failed, of another commit, of no commit, and never run: all due."""
+def test_what_passed_with_these_files_is_not_due() -> None:
+    """Failed, with other files, with changes that are not committed, and never run: all due."""
     names = list(CHAPTERS)
-    ledger = {names[0]: entry(), names[1]: entry(exit_code=1), names[2]: entry(THERE), names[3]: entry(None)}
-    assert due(ledger, HERE) == names[1:]
-    assert due(ledger, HERE, [names[0], names[2]]) == [names[2]]
+    ledger = {
+        FIRST: entry(FIRST),
+        SECOND: entry(SECOND, exit_code=1),
+        THIRD: elsewhere(THIRD),
+        FOURTH: entry(FOURTH, None),
+    }
+    assert due(ledger, FILES) == names[1:]
+    assert due(ledger, FILES, [FIRST, THIRD]) == [THIRD]
     assert due(ledger, None) == names
-    assert due({name: entry() for name in names}, HERE) == []
+    assert due({name: entry(name) for name in names}, FILES) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [
+        ("src/anabranch/errors.py", set(CHAPTERS)),
+        ("tests/integration/links/stand.py", set(CHAPTERS)),
+        ("tests/integration/links/test_stops.py", {"links"}),
+        ("tests/integration/links/test_new.py", {"links"}),
+        ("web/tests/pages.test.mjs", {"service"}),
+        ("web/tests/support/shared.mjs", set(CHAPTERS)),
+        ("CHANGELOG.md", set()),
+        ("tests/full.json", set()),
+    ],
+)
+def test_a_chapter_runs_again_where_it_may_rest_on_a_change(changed: str, again: set[str]) -> None:
+    """A test file is its own chapter's; all else is everybody's, but for what nothing reads."""
+    ledger = {name: entry(name) for name in CHAPTERS}
+    assert set(due(ledger, {**FILES, changed: "2"})) == again
+
+
+def test_the_files_of_a_commit_are_read() -> None:
+    """Each path, with a hash of what it holds."""
+    files = files_of("HEAD")
+    assert len(files["tests/full.py"]) == 40 and "build/full.xml" not in files
+    assert commit_of_tree() is None or len(commit_of_tree() or "") == 40
 
 
 def test_the_ledger_is_kept(tmp_path: Path) -> None:
     """As it was written; none where there is none."""
     path = tmp_path / "build" / "full.json"
     assert read_ledger(path) == {}
-    ledger = {"links": entry(), "faults": entry(None, exit_code=2)}
+    ledger = {"links": entry("links"), "faults": entry("faults", None, exit_code=2)}
     write_ledger(ledger, path)
     kept = read_ledger(path)
-    assert {name: one.has_passed(HERE) for name, one in kept.items()} == {"links": True, "faults": False}
-    assert kept["faults"].exit_code == 2 and not list(path.parent.glob("*.part"))
+    assert kept == ledger and not list(path.parent.glob("*.part"))
 
 
 def test_the_table_hides_nothing() -> None:
-    """What failed, did not run, took too long or ran elsewhere says so."""
+    """What failed, did not run, took too long or ran before a change says so."""
     names = list(CHAPTERS)
     ledger = {
-        names[0]: entry(minutes=LIMIT_MINUTES + 1.0),
-        names[1]: entry(exit_code=1),
-        names[2]: entry(THERE),
-        names[3]: entry(None),
+        FIRST: entry(FIRST, minutes=LIMIT_MINUTES + 1.0),
+        SECOND: entry(SECOND, exit_code=1),
+        THIRD: elsewhere(THIRD),
+        FOURTH: entry(FOURTH, None),
     }
-    lines = {line.split()[0]: line for line in table(ledger, HERE)}
-    assert "longer than 30 minutes" in lines[names[0]] and " 6 " in lines[names[0]]
-    assert "FAILED (exit code 1)" in lines[names[1]]
-    assert "at another commit" in lines[names[2]]
-    assert "not committed" in lines[names[3]]
-    assert "has not run" in lines[names[4]]
-    assert table(ledger, HERE)[-1] == f"not passed at this commit: {', '.join(names[1:])}"
-    assert table({name: entry() for name in names}, HERE)[-1] == "all chapters passed at this commit"
+    lines = {line.split()[0]: line for line in table(ledger, FILES)}
+    assert "longer than 30 minutes" in lines[FIRST] and " 6 " in lines[FIRST]
+    assert "FAILED (exit code 1)" in lines[SECOND]
+    assert "before later changes" in lines[THIRD]
+    assert "not committed" in lines[FOURTH]
+    assert "has not run" in lines[FIFTH]
+    assert table(ledger, FILES)[-1] == f"to run with the files as they are: {', '.join(names[1:])}"
+    assert table({name: entry(name) for name in names}, FILES)[-1] == "all chapters passed"
