@@ -1,7 +1,7 @@
 // A real browser, and what every test does with it.
 import assert from "node:assert/strict";
-import chromium from "@sparticuz/chromium";
 import { chromium as playwright } from "playwright-core";
+import { ARGUMENTS, chromiumPath } from "./chromium.mjs";
 
 export const PAGES = {
   links: "/",
@@ -85,9 +85,9 @@ const WITHOUT = /single-process|no-zygote|swiftshader|use-gl|in-process-gpu|igno
 
 export async function startBrowser() {
   const browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: await chromiumPath(),
     // Several people look at once: each browser window has a process of its own.
-    args: [...chromium.args.filter((one) => !WITHOUT.test(one)), "--disable-gpu"],
+    args: [...ARGUMENTS.filter((one) => !WITHOUT.test(one)), "--disable-gpu"],
     headless: true,
   });
   return browser;

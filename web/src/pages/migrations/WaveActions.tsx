@@ -10,7 +10,10 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   const run = openRun(wave);
   const of = <span className="hidden"> wave {wave.name}</span>;
   const body = { migration: name, wave: wave.name };
-  const isAway = useIsAway(migration.source);
+  const away = useIsAway(migration.source);
+  const isAway = away === true;
+  // What is asked depends on it: a dialog that is opened before has no way to go on without the source.
+  const unknown = away === null ? `whether ${migration.source} answers is being asked` : null;
   const bodies: Record<string, object> = {
     start: { migration: document, waves: [wave.name] },
     switch: isAway ? body : { ...body, source_lost: false, unknown_groups: "refuse" },
@@ -28,6 +31,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
               body={{ ...(bodies[verb] ?? body) }}
               title={`${words}: wave ${wave.name}`}
               main={isMain}
+              why={verb === "switch" ? unknown : null}
             >
               {words}
               {of}
@@ -39,7 +43,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
           verb="migrations.give-up"
           body={{ ...(bodies["give-up"] ?? body) }}
           title={`Give up: ${run.what} of wave ${wave.name}`}
-          why={whyNotGivenUp(run, isAway)}
+          why={unknown ?? whyNotGivenUp(run, isAway)}
         >
           Give it up{of}
         </Action>
@@ -57,8 +61,11 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   );
 }
 
-/** Whether a cluster did not answer when it was asked last; only then a switch may be asked for without it. */
-function useIsAway(name: string): boolean {
-  const found = useQuery(clustersQuery).data?.clusters.find((cluster) => cluster.name === name);
+/** Whether a cluster did not answer when it was asked last; only then a switch may be asked for without it.
+ *  Null until that is known. */
+function useIsAway(name: string): boolean | null {
+  const { data, isPending } = useQuery(clustersQuery);
+  if (isPending) return null;
+  const found = data?.clusters.find((cluster) => cluster.name === name);
   return found !== undefined && found.problem !== null;
 }
