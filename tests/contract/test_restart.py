@@ -8,9 +8,23 @@ import pytest
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, epoch_end, list_offset
 from anabranch.sandbox import SandboxCluster
+from tests.contract.conftest import EVERY
 from tests.contract.lab import FENCED, OUT_OF_ORDER, Log, a_producer, batch, old_ms
 
-pytestmark = pytest.mark.test
+NEWEST = "4.3.1"
+pytestmark = [
+    pytest.mark.test,
+    # The controller waits for a session's time before a killed broker may come back: the newest does in CI.
+    pytest.mark.parametrize(
+        "cluster",
+        [
+            one if one.values[0].startswith(NEWEST) else pytest.param(*one.values, marks=pytest.mark.full)
+            for one in EVERY
+        ],
+        indirect=True,
+        scope="session",
+    ),
+]
 
 FENCED_LEADER_EPOCH = 74
 BATCHES = 8

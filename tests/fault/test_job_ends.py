@@ -497,12 +497,7 @@ def test_a_comparison_is_no_riddle_whose_service_was_killed_before_it(
 
 @pytest.mark.parametrize(
     ("victim", "moment"),
-    [
-        ("driver", JVM_STARTS),
-        ("driver", ALIGNING),
-        ("JVM", JVM_STARTS),
-        pytest.param("JVM", ALIGNING, marks=pytest.mark.test),
-    ],
+    [("driver", JVM_STARTS), ("driver", ALIGNING), ("JVM", JVM_STARTS), ("JVM", ALIGNING)],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_rebuild_that_is_killed_says_so(runs: Runs, victim: str, moment: Moment) -> None:

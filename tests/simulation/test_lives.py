@@ -17,7 +17,7 @@ from qa.simulation.plans import BRIEF, PLANS
 from qa.simulation.seed import simulate
 from tests.chance import seed
 
-MORE, MANY, FEW = 3, 150, 3
+MORE, MANY, FEW = 3, 150, 2
 """Seeds of each plan in the tiers above ``unit``."""
 SHORT_S = 3.0
 SHORT = sorted(set(PLANS) - {"guarded-leaders"})
