@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # For a single broker that no test restarts: it must not be fenced while it stands still, for there is no other to lead.
 STEADY = {"broker.session.timeout.ms": "60000"}
+# For one that is killed and comes back: it may not before a session's time, and gives up after a minute.
+RESTARTED = {"broker.session.timeout.ms": "25000"}
 _ANSWER_S = 10.0
 _LOOK_S = 0.05
 _EXISTS = 36

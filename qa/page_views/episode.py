@@ -17,7 +17,7 @@ import psycopg
 from confluent_kafka.admin import NewTopic
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from qa.brokers import STEADY, create_topics
+from qa.brokers import RESTARTED, create_topics
 from qa.inconclusive import InconclusiveError
 from qa.page_views.clicks import PARTITIONS, Clicks
 from qa.page_views.counts import BatchCounts, difference, in_database, in_topic
@@ -151,7 +151,7 @@ class PageViews:
 @contextmanager
 def page_views(root: Path, master: str = LOCAL) -> Iterator[PageViews]:
     """Cluster, database and service, and the stream, which is not started yet."""
-    (cluster,) = start_clusters([ClusterSpec("here", overrides=STEADY)])
+    (cluster,) = start_clusters([ClusterSpec("here", overrides=RESTARTED)])
     with cluster, postgres() as server:
         create_topics(cluster, [NewTopic(CLICKS, PARTITIONS, 1), NewTopic(FINAL, PARTITIONS, 1)])
         database = server.database()

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
-from qa.brokers import STEADY, await_coordinators
+from qa.brokers import RESTARTED, STEADY, await_coordinators
 from tests.contract.lab import EXPIRY_MS, Log
 from tests.simulated import Simulated
 
@@ -54,9 +54,8 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[SandboxCluster]:
         overrides={
             "producer.id.expiration.ms": str(EXPIRY_MS),
             "producer.id.expiration.check.interval.ms": "1000",
-            # Tests hold on to leader epochs: a broker that stands still for a while must not be fenced.  A killed one
-            # must wait for so long before it may come back, and gives up after a minute.
-            "broker.session.timeout.ms": "25000",
+            # Tests hold on to leader epochs: a broker that stands still for a while must not be fenced.
+            **RESTARTED,
             # By itself the cleaner looks for work every 15 s.
             "log.cleaner.backoff.ms": "200",
         },

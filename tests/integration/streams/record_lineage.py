@@ -41,7 +41,8 @@ def main(path: Path = PLANS) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spark = session(Path(folder))
         try:
-            path.write_text("".join(f"{line}\n" for line in lines(spark)), encoding="utf-8")
+            text = "".join(f"{line}\n" for line in lines(spark))
+            path.write_text(text.replace(folder, ""), encoding="utf-8")
         finally:
             spark.stop()
 

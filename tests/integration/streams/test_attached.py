@@ -110,7 +110,9 @@ def main(place: str, uri: str) -> None:
         print("denied")
     for grants, wanted in LISTED:
         given = CatalogSpec(TableAccess("mei", dict(grants)), attached=attached(made))
-        assert [(one.table, one.problem) for one in attached_tables(spark, given)] == wanted
+        found = [(one.table, one.problem) for one in attached_tables(spark, given)]
+        empty = [("", "")] if uri and "lake" in grants else []  # a metastore has a database `default`
+        assert found == [*empty, *wanted], (grants, found)
     print("listed")
     print("over")
 

@@ -19,7 +19,7 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.spark.streams.clusters import ContextClusters
 from anabranch.spark.streams.sinks.errors import SinkUnavailableError
 from anabranch.streams.connector_counts import ConnectorCounts, ConnectorKey, ConnectorSide, counts_of
-from qa.brokers import STEADY
+from qa.brokers import RESTARTED
 from qa.postgres import postgres
 from tests.integration.links.topics import create, fresh
 from tests.integration.streams.lab import StreamLab, consumed, produce_json
@@ -81,7 +81,7 @@ def test_kafka_counts_what_is_read_and_what_is_committed(
 
 def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_path: Path, here: SandboxCluster) -> None:
     """The target's one broker is gone for some seconds while a query writes; nothing is an error once it is back."""
-    with SandboxCluster.start(ClusterSpec("away", overrides=STEADY)) as away:
+    with SandboxCluster.start(ClusterSpec("away", overrides=RESTARTED)) as away:
         topic, out = views(here, "away"), fresh("away-out")
         create(away, out, 1)
         contexts = {name: read_context(name, one.context(), "test") for name, one in (("here", here), ("away", away))}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, from_json
 
 from anabranch.streams.inference import infer
-from tests.spark.record_plans import session
 
 pytestmark = pytest.mark.full
 
@@ -41,18 +40,17 @@ def is_kept(before: Any, after: Any) -> bool:
     return True
 
 
-def test_spark_decodes_every_sample(tmp_path: Path) -> None:
+def test_spark_decodes_every_sample(spark: SparkSession) -> None:
     """F1, of records of every kind of mixture."""
-    with session(tmp_path) as spark:
-        for seed in range(25):
-            chance = random.Random(seed)
-            records = [{name: value(chance, 2) for name in chance.sample("vwxyz", 3)} for _ in range(4)]
-            found = infer(json.dumps(one).encode() for one in records)
-            schema = ", ".join(f"{one.name} {one.type}" for one in found.columns)
-            texts = spark.createDataFrame(
-                [(number, json.dumps(one)) for number, one in enumerate(records)], "n INT, t STRING"
-            )
-            rows = texts.orderBy("n").select(from_json(col("t"), schema).alias("v")).collect()
-            for record, row in zip(records, rows, strict=True):
-                decoded = row["v"].asDict(recursive=True)
-                assert is_kept(record, decoded), (seed, schema, record, decoded)
+    for seed in range(25):
+        chance = random.Random(seed)
+        records = [{name: value(chance, 2) for name in chance.sample("vwxyz", 3)} for _ in range(4)]
+        found = infer(json.dumps(one).encode() for one in records)
+        schema = ", ".join(f"{one.name} {one.type}" for one in found.columns)
+        texts = spark.createDataFrame(
+            [(number, json.dumps(one)) for number, one in enumerate(records)], "n INT, t STRING"
+        )
+        rows = texts.orderBy("n").select(from_json(col("t"), schema).alias("v")).collect()
+        for record, row in zip(records, rows, strict=True):
+            decoded = row["v"].asDict(recursive=True)
+            assert is_kept(record, decoded), (seed, schema, record, decoded)

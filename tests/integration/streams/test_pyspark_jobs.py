@@ -282,7 +282,8 @@ def test_a_file_has_the_life_of_a_stream(served: Served) -> None:
     refused = planned(served, "create", script="def main(job:\n", kind="pyspark")
     assert "line 1, column 9: '(' was never closed" in refused["detail"]
     request = {"stream": "file", "script": LIFE, "kind": "pyspark"}
-    assert served.ask("POST", "/api/v1/streams/create/plan", request, role="operator").status == 403
+    answered = served.ask("POST", "/api/v1/streams/create/plan", request, role="operator")
+    assert answered.status == 409 and "which is no admin" in answered.json["detail"]
     done(served, "create", script=LIFE, kind="pyspark", restarts=0)
     done(served, "start")
     until(lambda: shown(served)["stream"]["queries"] and shown(served)["stream"]["queries"][0]["rows_in"])
