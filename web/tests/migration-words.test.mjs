@@ -15,7 +15,7 @@ before(async () => {
 });
 
 const MIGRATION = { name: "move", source: "old", target: "new" };
-const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", lost: "", doubts: [], is_gone: false, run: null };
+const WAVE = { name: "orders", state: "copying", at: "old", link: "move-orders", leg: 0, part: "all", switched: [], held: "", lost: "", doubts: [], is_gone: false, gone: "", run: null };
 const RUN = {
   ...{ id: "1", wave: "orders", what: "switch", part: "all", state: "going on", is_open: true, at: 2, steps: 14, has_passed: false },
   ...{ cancelled: "", why: "", waits: "", longest_ms: 30_000, paused_since_ms: null, paused_until_ms: null },
@@ -25,10 +25,10 @@ test("a wave says where it stands, and what can be asked for there", () => {
   const verbs = (wave) => waves.actionsOf({ ...WAVE, ...wave }).map(({ verb }) => verb);
   assert.deepEqual(verbs({ state: "planned" }), ["start"]);
   assert.deepEqual(verbs({}), ["switch", "verify", "cancel"]);
-  assert.deepEqual(verbs({ state: "partly switched", leg: 0, part: "producers", switched: ["consumers"] }), ["switch", "verify"]);
+  assert.deepEqual(verbs({ state: "partly switched", leg: 0, part: "producers", switched: ["consumers"] }), ["switch", "reverse", "verify"]);
   assert.deepEqual(verbs({ state: "partly switched", leg: 1, part: "producers", switched: ["consumers"] }), ["reverse", "switch", "verify"]);
   assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new" }), ["complete", "verify", "reverse"]);
-  assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new", is_gone: true }), ["reconcile", "complete", "reverse"]);
+  assert.deepEqual(verbs({ state: "switched", leg: 1, at: "new", is_gone: true, gone: "old" }), ["reconcile", "complete", "reverse"]);
   assert.deepEqual(verbs({ state: "completed", leg: 1, at: "new" }), []);
   const partly = { ...WAVE, state: "partly switched", part: "producers", switched: ["consumers"] };
   assert.equal(waves.standsWords(partly, MIGRATION), "Its consumers are on new; its producers are still on old.");
@@ -44,6 +44,16 @@ test("a wave that was switched without its source says so, and is reconciled or 
   assert.equal(waves.standsWords(lost, MIGRATION), "Its applications are on new, and there is no way back to old: source lost.");
   assert.equal(waves.hasLink(lost), false);
   assert.equal(waves.waveState({ ...lost, run: { ...RUN, what: "reconcile" } }).words, "being reconciled");
+});
+
+test("a wave that was led back without its target says so, and is reconciled or cancelled", () => {
+  const verbs = (wave) => waves.actionsOf(wave).map(({ verb }) => verb);
+  const lost = { ...WAVE, leg: 2, link: "move-orders-2", lost: "target lost", is_gone: true, gone: "new" };
+  assert.deepEqual(verbs(lost), ["reconcile", "cancel"]);
+  assert.equal(waves.standsWords(lost, MIGRATION), "Its applications are on old, and there is no way to new: target lost.");
+  const gone = { ...WAVE, is_gone: true, gone: "new" };
+  assert.deepEqual(verbs(gone), ["reconcile", "switch", "cancel"]);
+  assert.equal(waves.standsWords(gone, MIGRATION), "Its applications are on old; new did not answer, and move-orders copies on once it is reconciled.");
 });
 
 test("what is under way comes first, and is given up only before the point of no return", () => {

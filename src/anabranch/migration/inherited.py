@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from anabranch.migration.left_out import LEFT_OUT, stays_there
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.standing import WaveVerb
 from anabranch.migration.steps import StepKind
 
-ABSENT, DENIED, MADE, LANES = "absent", "denied", "made", "lanes"
+ABSENT, DENIED, MADE, BEFORE, LANES = "absent", "denied", "made", "before", "lanes"
 Results = dict[str, Mapping[str, Any]]
+_LEADS = (WaveVerb.SWITCH.value, WaveVerb.REVERSE.value)
+_DENIES = (WaveVerb.SWITCH, WaveVerb.REVERSE, WaveVerb.RECONCILE, WaveVerb.CANCEL)
 
 
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
-    A purge is told which topics were made, and a reconcile where copies ended as the source was lost.  A switch to
+    A purge is told which topics were made, and a reconcile where copies ended as the cluster was lost.  A switch to
     where applications were before is told which rules of the fence were made there when they left, and which were not.
+    Whoever denies writing again, or lifts it, where a fence was left behind, is told what had been denied before that.
     """
-    done = [run for run in runs if run.state is WaveRunState.DONE]
+    all_ = list(runs)
+    done = [run for run in all_ if run.state is WaveRunState.DONE]
     if purge:
         return _made(leg.wave, done)
-    if verb is WaveVerb.RECONCILE:
-        return _lost(leg.wave, done)
-    if verb in (WaveVerb.SWITCH, WaveVerb.REVERSE) and FenceKind.ACL in leg.wave.fences:
-        return _denied(leg, done)
-    return {}
+    found = _lost(leg.wave, done) if verb is WaveVerb.RECONCILE else {}
+    if FenceKind.ACL in leg.wave.fences and verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+        found |= _denied(leg, done)
+    if FenceKind.ACL in leg.wave.fences and verb in _DENIES:
+        found |= _left(leg, all_)
+    return found
 
 
 def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
@@ -43,10 +49,37 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
 
 
 def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
-    """Where copies ended, by the last switch without the source; what it doubted is not this run's to tell."""
+    """Where copies ended, by the last run without the cluster; what it doubted is not this run's to tell."""
     key = key_of(StepKind.LOST_TAIL, wave.name)
-    lost = [run.results[key][LANES] for run in done if run.what == WaveVerb.SWITCH.value and key in run.results]
+    lost = [run.results[key][LANES] for run in done if run.what in _LEADS and key in run.results]
     return {key: {LANES: lost[-1]}} if lost else {}
+
+
+def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
+    """What somebody else had denied where a leg begins, if a fence of ours was left behind there since.
+
+    It was where a run was taken back, or led there, after the cluster had been lost.
+    """
+    theirs: list[Any] | None = None
+    made: list[Any] = []
+    is_left = False
+    fence = key_of(StepKind.FENCE, FenceKind.ACL.value)
+    for run in runs:
+        at, begun = leg.at(run.leg), {key_of(step.kind, step.subject): step for step in run.begun_steps}
+        lift, back = key_of(StepKind.LIFT_FENCE, leg.wave.name), key_of(StepKind.PUT_BACK, fence)
+        is_done, is_back = run.state is WaveRunState.DONE, run.state is WaveRunState.CANCELLED
+        if at.begins_at is leg.begins_at and fence in begun and (is_done or is_back):
+            looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
+            theirs = [rule for look in looks for rule in look.get(DENIED, ())] if theirs is None else theirs
+            made = list(run.results.get(fence, {}).get(MADE, made))
+            is_left = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
+            theirs = None if is_back and not is_left else theirs
+        elif at.ends_at is leg.begins_at and lift in begun and is_done:
+            is_left = theirs is not None and run.results.get(lift) == LEFT_OUT
+            theirs = theirs if is_left else None
+        elif at.begins_at is leg.begins_at and back in begun and is_done and run.results.get(back) != LEFT_OUT:
+            theirs, is_left = None, False
+    return {fence: {BEFORE: theirs, MADE: made}} if is_left and theirs is not None else {}
 
 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:

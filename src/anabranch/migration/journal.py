@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.migration.ends import End
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 
@@ -33,6 +34,7 @@ def run_fields(run: WaveRun) -> dict[str, Any]:
         "over_ms": run.over_ms,
         "owed": list(run.owed),
         "lost": run.lost,
+        "lost_end": run.lost_end.value,
     }
 
 
@@ -57,4 +59,5 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields["over_ms"],
         tuple(fields.get("owed", ())),
         fields.get("lost", ""),
+        End(fields.get("lost_end", End.SOURCE.value)),
     )

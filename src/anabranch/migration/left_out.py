@@ -1,12 +1,14 @@
-"""What a run leaves out once a person has said that the migration's source is gone: all that only the source hears of.
+"""What a run leaves out once a person has said that one of the migration's clusters is gone: what only that hears of.
 
-It is named, step by step, so that whoever finds the source again knows what is still there.  Pure.
+It is named, step by step, so that whoever finds the cluster again knows what is still there, and what of it a reconcile
+puts back then.  Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from anabranch.migration.ends import End
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import FenceKind
@@ -15,6 +17,8 @@ from anabranch.migration.steps import MigrationStep, StepKind
 LEFT_OUT = {"left out": True}
 """What a step writes down that was not done."""
 _LANDS_THERE = {
+    StepKind.CREATE_LINK,
+    StepKind.ACCESS,
     StepKind.PUBLISH_GROUPS,
     StepKind.LIFT_FENCE,
     StepKind.RELEASE,
@@ -22,24 +26,37 @@ _LANDS_THERE = {
     StepKind.RESUME_LINK,
     StepKind.RUN_LINK,
     StepKind.STOP_LINK,
+    StepKind.PURGE,
 }
 """Steps that change something on the cluster where a leg ends: its link is stored there, too."""
 _FENCES = (FenceKind.ACL.value, FenceKind.HOOK.value)
+_STAYS = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE, StepKind.CREATE_LINK, StepKind.ACCESS}
+"""What leaves something behind on a cluster where it is not put back."""
+_PUT_BACK_LATER = {StepKind.FENCE, StepKind.PREPARE_REVERSE}
+LEADS_FROM: Mapping[End, tuple[str, str]] = {
+    End.SOURCE: ("switch", "--source-lost"),
+    End.TARGET: ("reverse", "--target-lost"),
+}
+"""What leads applications away from a cluster that is lost: the verb, and what is said beside it."""
 
 
-def is_left_out(leg: Leg, step: MigrationStep) -> bool:
-    """Whether a step, or putting it back, would ask the source, or lead somebody to it."""
+def is_left_out(leg: Leg, step: MigrationStep, lost: End) -> bool:
+    """Whether a step, or putting it back, would ask the cluster that is lost, or lead somebody to it."""
+    is_there = leg.ends_at is lost
     match step.kind:
         case StepKind.RUN_REVERSE:
             return True  # it copies between both
         case StepKind.FENCE:
-            return not leg.leads_back and step.subject in _FENCES
+            return not is_there and step.subject in _FENCES
         case StepKind.PREPARE_REVERSE:
-            return not leg.leads_back
+            return not is_there
+        case StepKind.PUT_BACK:
+            return is_left_out(leg, put_back_of(step), lost)
         case StepKind.DELETE_LINK:
-            return any(leg.at(number).link == step.subject for number in range(1, leg.number + 1, 2))
+            legs = (leg.at(number) for number in range(leg.number + 1))
+            return any(one.link == step.subject and one.ends_at is lost for one in legs)
         case _:
-            return leg.leads_back and step.kind in _LANDS_THERE
+            return is_there and step.kind in _LANDS_THERE
 
 
 def left_out_words(leg: Leg, run: WaveRun) -> tuple[str, ...]:
@@ -48,25 +65,49 @@ def left_out_words(leg: Leg, run: WaveRun) -> tuple[str, ...]:
 
 
 def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
-    source = leg.migration.source
+    gone = leg.migration.source if run.lost_end is End.SOURCE else leg.migration.target
+    command = f"anabranch migrate {{}} {leg.migration.name} --wave {leg.wave.name}"
     if run.state is WaveRunState.CANCELLED:
-        begun = run.steps[: len(run.times) + 1]
-        yield from (f"not put back on {source}: {step.text}" for step in reversed(begun) if stays_there(leg, step))
+        stay = [step for step in reversed(run.begun_steps) if stays_there(leg, step, run.lost_end)]
+        yield from (f"not put back on {gone}: {step.text}" for step in stay)
+        if any(step.kind in _PUT_BACK_LATER for step in stay):
+            yield f"once {gone} answers `{command.format('reconcile')}` puts it back"
     else:
         left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]
-        yield from (f"left out, for {source} is gone: {step.text}" for step in left)
-    command = f"anabranch migrate {{}} {leg.migration.name} --wave {leg.wave.name}"
-    if _is_on_source(leg, run):
-        yield f"its applications belong on {source}: `{command.format('switch')} --source-lost` leads them from there"
+        yield from (f"left out, for {gone} is gone: {step.text}" for step in left)
+    if _is_on_lost(run):
+        verb, flag = LEADS_FROM[run.lost_end]
+        yield f"its applications belong on {gone}: `{command.format(verb)} {flag}` leads them from there"
 
 
-def stays_there(leg: Leg, step: MigrationStep) -> bool:
-    """Whether what a step has done to the source is not put back."""
-    undone = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE}
-    return step.kind in undone and is_left_out(leg, step)
+def stays_there(leg: Leg, step: MigrationStep, lost: End) -> bool:
+    """Whether what a step has done to the cluster that is lost is not put back."""
+    return step.kind in _STAYS and is_left_out(leg, step, lost)
 
 
-def _is_on_source(leg: Leg, run: WaveRun) -> bool:
-    """Whether those that a run was to lead are on the source once it has ended, by its journal."""
+def left_behind(leg: Leg, run: WaveRun) -> tuple[MigrationStep, ...]:
+    """What a run that was taken back without a cluster has left where its leg begins, the last step first."""
+    if not run.lost or run.state is not WaveRunState.CANCELLED:
+        return ()
+    begun = reversed(run.begun_steps)
+    return tuple(one for one in begun if one.kind in _PUT_BACK_LATER and stays_there(leg, one, run.lost_end))
+
+
+def put_back_steps(cluster: str, steps: Iterable[MigrationStep]) -> Iterator[MigrationStep]:
+    """Steps that put back, once a cluster is back, what was left behind there."""
+    for step in steps:
+        yield MigrationStep(
+            StepKind.PUT_BACK, f"{step.kind.value}: {step.subject}", f"put back on {cluster}: {step.text}"
+        )
+
+
+def put_back_of(step: MigrationStep) -> MigrationStep:
+    """The step that such a step puts back."""
+    kind, _, subject = step.subject.partition(": ")
+    return MigrationStep(StepKind(kind), subject, step.text)
+
+
+def _is_on_lost(run: WaveRun) -> bool:
+    """Whether those that a run was to lead are on the lost cluster once it has ended, by its journal."""
     leads = any(step.kind is StepKind.PREFLIGHT for step in run.steps)
-    return leads and leg.leads_back is (run.state is WaveRunState.DONE)
+    return leads and run.leads_to_lost is (run.state is WaveRunState.DONE)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from anabranch.migration.ends import End
 from anabranch.migration.spec import Migration, Wave
 from anabranch.model import naming
 from anabranch.model.link import ClusterRef, LinkSpec
@@ -40,6 +41,16 @@ class Leg:
     def there(self) -> str:
         """The context of the cluster that is moved to."""
         return self.migration.source if self.leads_back else self.migration.target
+
+    @property
+    def begins_at(self) -> End:
+        """Which of the two is left."""
+        return End.TARGET if self.leads_back else End.SOURCE
+
+    @property
+    def ends_at(self) -> End:
+        """Which of the two is moved to."""
+        return End.SOURCE if self.leads_back else End.TARGET
 
     @property
     def link(self) -> str:

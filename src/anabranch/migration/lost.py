@@ -1,7 +1,8 @@
-"""What a wave may have lost with its source, and what of it is found when the source comes back.  Pure.
+"""What a wave may have lost with the cluster that it left, and what of it is found when that comes back.  Pure.
 
 Invariants
-    L1  what was not copied is named lane by lane, by source offsets; where an end is not known, that is said.
+    L1  what was not copied is named lane by lane, by offsets of the lost cluster; where an end is not known, that is
+        said.
     L2  a lane is ahead, or parted, or neither: only where no lane is either can a way back be exact.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from anabranch.migration.ends import End
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import counted, moment, named
@@ -21,26 +23,38 @@ DOUBTS = "doubts"
 
 
 class LostState(StrEnum):
-    """What has become of the records that a lost source had and the target has not."""
+    """What has become of the records that a lost cluster had and the other one has not."""
 
-    GONE = "source lost"
-    KEPT = "tail kept on the source"
+    GONE = "lost"
+    KEPT = "tail kept"
     APPENDED = "tail appended"
 
 
 @dataclass(frozen=True, slots=True)
-class LostSource:
-    """How a wave stands whose source was lost; ``doubts`` are what is not known, in sentences."""
+class LostCluster:
+    """How a wave stands that was led away from a lost cluster; ``doubts`` are what is not known, in sentences."""
 
+    end: End
     state: LostState
     doubts: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """In a few words."""
+        match self.state:
+            case LostState.GONE:
+                return f"{self.end.value} lost"
+            case LostState.KEPT:
+                return f"tail kept on the {self.end.value}"
+            case LostState.APPENDED:
+                return "tail appended"
 
 
 @dataclass(frozen=True, slots=True)
 class LostLane:
-    """A lane as its source was lost: ``copied`` is up to where, ``there`` the end of its copies on the target.
+    """A lane as its source cluster was lost: ``copied`` is up to where, ``there`` the end of its copies on the other.
 
-    ``end`` is where the source's log ended when that was last seen, at ``seen_ms``; None where it never was.
+    ``end`` is where the lost log ended when that was last seen, at ``seen_ms``; None where it never was.
     """
 
     partition: str
@@ -57,7 +71,7 @@ class LostLane:
 
 @dataclass(frozen=True, slots=True)
 class FoundLane:
-    """A lane as its source is back: its log ends at ``end``, and was copied up to ``copied``.
+    """A lane as its source cluster is back: its log ends at ``end``, and was copied up to ``copied``.
 
     ``records`` are those in between, None where they were not counted; ``foreign`` is whether the target has records
     of others between the copies of before and what was copied since.
@@ -94,6 +108,13 @@ def lost_words(lanes: Iterable[LostLane], source: str) -> Iterator[str]:
         yield f"{names}: all was copied that was seen; what was written after {moment(since)} is not known"
 
 
+def never_ran(link: str, lost: str, there: str) -> str:
+    """That a way back has copied nothing, in a sentence; its lanes say up to where it goes."""
+    return (
+        f"link {link} has never run: nothing that applications wrote to {lost} since they were led there is on {there}"
+    )
+
+
 def found_words(lanes: Iterable[FoundLane], source: str, target: str) -> Iterator[str]:
     """What the source has that was not copied, in sentences, lane by lane."""
     for lane in lanes:
@@ -107,8 +128,8 @@ def tail_words(lane: FoundLane) -> str:
     return offsets if lane.records is None else f"{counted(lane.records, 'record')} ({offsets})"
 
 
-def loses_source(run: WaveRun) -> bool:
-    """Whether a run is a switch that goes on without the source, and what producers wrote there last."""
+def loses_tail(run: WaveRun) -> bool:
+    """Whether a run goes on without the cluster that is left, and without what producers wrote there last."""
     return any(step.kind is StepKind.LOST_TAIL for step in run.steps)
 
 

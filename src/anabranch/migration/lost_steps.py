@@ -1,14 +1,17 @@
-"""The steps of a switch without its source, and of what is done once that is back.
+"""The steps of a switch, or a reverse, without the cluster that is left, and of what is done once that is back.
 
-Nothing is asked of the source before the point of no return, nor after it; what cannot be known without it is chosen
-by a person, and stands in the steps.
+Nothing is asked of that cluster (``here`` of the leg) before the point of no return, nor after it; what cannot be known
+without it is chosen by a person, and stands in the steps.  They are the same whichever way the leg leads: where the
+source is lost its link tells up to where the target has all, where the target is lost the way back tells it of the
+source, which begins with the offset map of the way there.  So positions are exact there even where it never ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from anabranch.migration.jobs import job_move
+from anabranch.migration.left_out import put_back_steps
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.spec import FenceKind, WaveOrder
@@ -29,21 +32,22 @@ from anabranch.migration.steps import (
 from anabranch.migration.words import counted
 
 LOOK_LOST_S = 5.0
-"""For how long a source must not answer at any of its servers."""
+"""For how long a cluster must not answer at any of its servers."""
 
 
 def told_by(leg: Leg, part: Part) -> Leg:
-    """The leg whose link tells where readers go on without the source: it is stored on the target.
+    """The leg whose link tells where readers go on without the cluster that is left: it is stored on the other one.
 
-    Consumers that went back before their producers, and are led to the target again, read there what producers wrote
-    there: the link of their own leg is not made yet, and the one before it knows what came from the source.
+    Consumers that went before their producers, and are led to these again, read there what producers write there: the
+    link of their own leg is not made yet, and the one before it that leads the same way knows what came from there.  On
+    their first way there is none: nothing tells but what they had committed before they went.
     """
-    went_back = part is Part.CONSUMERS and leg.wave.order is WaveOrder.CONSUMERS_FIRST
-    return leg.at(leg.number - 2) if went_back else leg
+    went_ahead = part is Part.CONSUMERS and leg.wave.order is WaveOrder.CONSUMERS_FIRST
+    return leg.at(leg.number - 2) if went_ahead and leg.number > 1 else leg
 
 
 def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[MigrationStep, ...]:
-    """What a switch does whose source does not answer (M3)."""
+    """What a switch, or a reverse, does where the cluster that is left does not answer (M3)."""
     moves_readers, moves_writers = part is not Part.PRODUCERS, part is not Part.CONSUMERS
     wave = leg.wave.name
     gone = f"ask each bootstrap server of {leg.here} for {LOOK_LOST_S:g} s: one that answers forbids this"
@@ -59,7 +63,7 @@ def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[Migr
 
 
 def _cut(leg: Leg, part: Part) -> Iterator[MigrationStep]:
-    """What can be done without the source so that nothing is written by halves."""
+    """What can be done without that cluster so that nothing is written by halves."""
     for fence in leg.wave.fences:
         if fence in (FenceKind.ROUTES, FenceKind.HOOK):
             yield MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, part))
@@ -84,7 +88,7 @@ def _staged(leg: Leg, groups: UnknownGroups) -> Iterator[MigrationStep]:
 
 
 def regain_steps(leg: Leg) -> tuple[MigrationStep, ...]:
-    """What is done once the source is back where ``leg`` leads, which lost nothing with it: its link copies on (M3)."""
+    """What is done once a cluster is back where ``leg`` leads, which lost nothing with it: its link copies on (M3)."""
     wave, link = leg.wave.name, leg.link
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.there} answers, and is the cluster that was left"),
@@ -94,8 +98,21 @@ def regain_steps(leg: Leg) -> tuple[MigrationStep, ...]:
     )
 
 
+def returned_steps(leg: Leg, left: Iterable[MigrationStep]) -> tuple[MigrationStep, ...]:
+    """What is done once the cluster is back where ``leg`` begins, and its applications still are (M3).
+
+    ``left`` is what a run left there that was taken back without it, the last step first.
+    """
+    wave = leg.wave.name
+    return (
+        MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.here} answers, and is the cluster that was left"),
+        MigrationStep(StepKind.JOURNAL, wave, f"write down that what was left on {leg.here} is put back"),
+        *put_back_steps(leg.here, left),
+    )
+
+
 def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
-    """What is done once the source of ``leg`` is back, which had been left without it (M3)."""
+    """What is done once the cluster is back where ``leg`` begins, which had been left without it (M3)."""
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     back = f"see that {leg.here} answers, and is the cluster that was left"
     found = {
@@ -133,19 +150,19 @@ def _reconciled(leg: Leg, tail: TailChoice) -> Iterator[MigrationStep]:
         yield stop_link(leg)
 
 
-def lost_complete_steps(leg: Leg, back: str = "") -> tuple[MigrationStep, ...]:
-    """What is done where a wave stays without a way back; nothing is asked of the source of ``leg``.
+def lost_complete_steps(leg: Leg, *, is_made: bool) -> tuple[MigrationStep, ...]:
+    """What is done where a wave stays where ``leg`` begins; nothing is asked of the cluster where that ends.
 
-    Links that are stored there stay there; ``back`` is one that was made as its producers went ahead.
+    Links that are stored there stay there, the leg's own among them if it ``is_made``.
     """
-    kept = [leg.at(number).link for number in range(leg.number) if leg.at(number).leads_back]
-    kept += [back] if back else []
-    told = f"; {', '.join(kept)}: stored on {leg.here}, where it stays" if kept else ""
-    gives_up = f"write down that {leg.there} is where it stays: there is no way back from here{told}"
-    links = [leg.at(number) for number in range(leg.number, -1, -1) if not leg.at(number).leads_back]
+    legs = [leg.at(number) for number in range(leg.number + is_made)]
+    kept = [one.link for one in legs if one.ends_at is leg.ends_at]
+    told = f"; {', '.join(kept)}: stored on {leg.there}, where it stays" if kept else ""
+    gives_up = f"write down that {leg.here} is where it stays: there is no way back from here{told}"
+    links = [one for one in reversed(legs) if one.ends_at is not leg.ends_at]
     return (
         MigrationStep(StepKind.JOURNAL, leg.wave.name, gives_up),
-        stop_link(leg),
+        *((stop_link(leg.at(leg.number - 1)),) if leg.number else ()),
         *(
             MigrationStep(StepKind.DELETE_LINK, one.link, f"delete link {one.link}: what it copied stays, its map goes")
             for one in links

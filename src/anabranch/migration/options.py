@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class UnknownGroups(StrEnum):
-    """What becomes of groups of which nothing is known without the source."""
+    """What becomes of groups of which nothing is known without the cluster that is left."""
 
     REFUSE = "refuse"
     EARLIEST = "earliest"
@@ -15,7 +15,7 @@ class UnknownGroups(StrEnum):
 
 
 class TailChoice(StrEnum):
-    """What becomes of records that a source which is back has, and the target has not."""
+    """What becomes of records that a lost cluster which is back has, and the other one has not."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -26,8 +26,8 @@ class TailChoice(StrEnum):
 class WaveOptions:
     """What is asked for beside the verb.
 
-    ``purge``: a cancel deletes topics.  ``lost``: a switch goes without its source, and this becomes of groups that are
-    not known; None for one with it.  ``tail`` is for a reconcile.
+    ``purge``: a cancel deletes topics.  ``lost``: a switch or a reverse goes without the cluster that is left, and this
+    becomes of groups that are not known; None for one with it.  ``tail`` is for a reconcile.
     """
 
     purge: bool = False

@@ -4,12 +4,12 @@ A step is begun, which is written down before anything is done, and then finishe
 done in part or in whole by somebody who is gone, so each step may be done again.  Until the point of no return a
 failure, a pause that is too long or a person turns the run back: what was begun is put back, the last first.
 
-Where the source is lost meanwhile, a person says so: then what only the source would hear of is passed over.
+Where a cluster is lost meanwhile, a person says so: then what only that would hear of is passed over.
 
 Invariants
     M5  a step is begun once all before it are finished; what is put back was begun.
     M6  a run that has passed the point of no return ends with all of its steps done; it is turned back only where the
-        source is lost, which it led to, and nobody has been let go there.
+        cluster is lost that it led to, and nobody has been let go there.
     M7  a run that was turned back ends with each step that was begun put back.
     M8  a run that has ended stays as it ended.
 """
@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Any
 
 from anabranch.errors import RefusedError
+from anabranch.migration.ends import End
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 
 _PROVES = (StepKind.QUIET, StepKind.GROUPS_EMPTY, StepKind.JOURNAL)
@@ -55,7 +56,7 @@ class WaveRun:
     subject.  ``longest_ms`` is for how long it may hold applications up before the point of no return, None for as long
     as it takes.  ``why`` is why it was turned back.  ``times`` are when the steps that are finished were, and
     ``over_ms`` when it ended, None before.  ``owed`` are steps that are put back after all others, for they could not
-    be at once.  ``lost`` is who said, and why, that the migration's source is gone, empty where nobody did.
+    be at once.  ``lost`` is who said, and why, that a cluster is gone, empty where nobody did; ``lost_end`` is which.
     """
 
     id: str
@@ -76,6 +77,7 @@ class WaveRun:
     over_ms: int | None = None
     owed: tuple[int, ...] = ()
     lost: str = ""
+    lost_end: End = End.SOURCE
 
     @property
     def step(self) -> MigrationStep | None:
@@ -110,6 +112,16 @@ class WaveRun:
         return self.leg % 2 == 1
 
     @property
+    def leads_to_lost(self) -> bool:
+        """Whether a person has said that the cluster is gone where its leg ends."""
+        return bool(self.lost) and self.leads_back is (self.lost_end is End.SOURCE)
+
+    @property
+    def begun_steps(self) -> tuple[MigrationStep, ...]:
+        """The steps that were begun, also of a run that was taken back."""
+        return self.steps if self.state is WaveRunState.DONE else self.steps[: len(self.times) + 1]
+
+    @property
     def has_let_go(self) -> bool:
         """Whether somebody may go on at the end of its leg already, with what was published there."""
         return any(step.kind in _LETS_GO for step in self.steps[: self.at + self.is_begun])
@@ -120,8 +132,8 @@ class WaveRun:
         if not self.has_passed:
             return True
         kinds = {step.kind for step in self.steps}
-        is_switch_back = self.leads_back and StepKind.PREFLIGHT in kinds
-        return bool(self.lost) and (StepKind.PROVE_FOUND in kinds or (is_switch_back and not self.has_let_go))
+        is_to_lost = self.leads_to_lost and StepKind.PREFLIGHT in kinds
+        return bool(self.lost) and (StepKind.PROVE_FOUND in kinds or (is_to_lost and not self.has_let_go))
 
     @property
     def may_wait(self) -> bool:
@@ -154,8 +166,9 @@ class PassedError(RefusedError):
 
     _message = "wave {wave} of migration {migration} has passed the point of no return: it can only go on"
     _hint = (
-        "run the same command again; then go back by: `anabranch migrate reverse {migration} --wave {wave}`; where the "
-        "source is lost: `anabranch migrate cancel {migration} --wave {wave} --reason WHY --source-lost`"
+        "run the same command again; then go back by: `anabranch migrate reverse {migration} --wave {wave}`; where a "
+        "cluster is lost: `anabranch migrate cancel {migration} --wave {wave} --reason WHY --source-lost` or "
+        "`--target-lost`"
     )
 
 
@@ -221,9 +234,9 @@ def postponed(run: WaveRun) -> WaveRun:
     return replace(run, owed=(*run.owed, run.at), at=run.at - 1, is_begun=True)
 
 
-def lost_meanwhile(run: WaveRun, why: str) -> WaveRun:
-    """The journal once a person has said that the source is lost; the first word is kept."""
-    return replace(run, lost=run.lost or why) if run.state.is_open else run
+def lost_meanwhile(run: WaveRun, why: str, end: End = End.SOURCE) -> WaveRun:
+    """The journal once a person has said that a cluster is lost; the first word is kept."""
+    return replace(run, lost=why, lost_end=end) if run.state.is_open and not run.lost else run
 
 
 def _back(run: WaveRun, now_ms: int, at: int) -> WaveRun:

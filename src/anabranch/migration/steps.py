@@ -61,7 +61,7 @@ class StepKind(StrEnum):
     RUN_REVERSE = "run reverse link"
     STOP_LINK = "stop link"
 
-    # A switch without its source, and what is done once that is back.
+    # A switch without the cluster that is left, and what is done once that is back.
     PROVE_LOST = "prove that the source is gone"
     LOST_TAIL = "find the lost tail"
     LOST_GROUPS = "find groups without the source"
@@ -69,6 +69,7 @@ class StepKind(StrEnum):
     PROVE_FOUND = "prove that the source is back"
     FIND_TAIL = "find what was not copied"
     RESUME_LINK = "resume link"
+    PUT_BACK = "put back what was left"
 
     # Once it is over.
     DELETE_LINK = "delete link"

@@ -18,6 +18,7 @@ import structlog
 
 from anabranch.config.migration_file import migration_of
 from anabranch.errors import AnabranchError
+from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.run import NextMove, WaveRun, decide, lost_meanwhile
 from anabranch.migration.spec import Migration
@@ -90,15 +91,15 @@ class Migrating:
         await self.stored.ask(lambda: self.stored.migrations.begin(StoredRun(*kept)))
         await self.look()
 
-    async def leave_source(self, run: str, why: str) -> None:
-        """Have a run end without its migration's source, by whoever goes on with it; one that has ended stays so.
+    async def leave(self, run: str, end: End, why: str) -> None:
+        """Have a run end without a cluster of its migration, by whoever goes on with it; one that has ended stays so.
 
         The race: whoever does a step writes over the journal, too; of both one is refused, and begins again.
         """
         while True:
             kept = await self.stored.ask(lambda: self.stored.migrations.run(run))
             before = run_of(kept.journal)
-            after = lost_meanwhile(before, why)
+            after = lost_meanwhile(before, why, end)
             if after == before:
                 return
             fields, state, revision = run_fields(after), after.state.value, kept.revision

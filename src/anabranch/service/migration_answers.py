@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.migration.ends import End
 from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
@@ -79,9 +80,9 @@ class WaveAnswer:
     """A wave: where it stands, where its applications are (``at``), what can be asked for, and its last run.
 
     ``link`` copies away from where its applications are; ``held`` is why its switches wait, empty where they do not.
-    ``lost`` is how it stands with a source that was lost, empty where it was not or its way back is made; ``doubts``
-    are what may be lost, or is not known, in sentences.  ``is_gone``: the source did not answer when something was done
-    last, and does not keep up; ``doubts`` may be what was left out then.
+    ``lost`` is how it stands with a cluster that was lost, empty where none was or the way there is made; ``doubts``
+    are what may be lost, or is not known, in sentences.  ``gone``: the cluster that did not answer when something was
+    done last, and does not keep up; ``doubts`` may be what was left out then.
     """
 
     name: str
@@ -100,6 +101,7 @@ class WaveAnswer:
     lost: str
     doubts: tuple[str, ...]
     is_gone: bool
+    gone: str
     run: WaveRunSummary | None
 
 
@@ -178,20 +180,28 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         tuple(job.name for job in wave.jobs),
         tuple(fence.value for fence in wave.fences),
         kept.holds.get(wave.name, "") or kept.holds.get("", ""),
-        "" if stands.lost is None else stands.lost.state.value,
+        "" if stands.lost is None else stands.lost.words,
         _doubts(stands, last),
         stands.is_gone,
+        _gone(migration, stands),
         None if last is None else run_summary(migration, last),
     )
 
 
+def _gone(migration: Migration, stands: WaveStanding) -> str:
+    """The context of the cluster that did not answer."""
+    if stands.gone is None:
+        return ""
+    return migration.source if stands.gone is End.SOURCE else migration.target
+
+
 def _doubts(stands: WaveStanding, last: StoredRun | None) -> tuple[str, ...]:
-    """What is not known of a wave without its source, or what its last run has left out for want of it."""
+    """What is not known of a wave without a cluster, or what a run has left out for want of it."""
     if stands.lost is not None:
         return stands.lost.doubts
     if last is None or not stands.is_gone:
         return ()
-    run = run_of(last.journal)
+    run = run_of(last.journal) if stands.left is None else stands.left
     return left_out_words(stands.leg.at(run.leg), run)
 
 

@@ -78,13 +78,13 @@ def copying_links(migration: Migration, runs: list[StoredRun]) -> list[str]:
     """The links that read the source: those of waves whose applications are there, once they are being started.
 
     And that of a wave that was switched without its source, while the two are reconciled: what slowed it down as the
-    source was lost would hold it back for ever otherwise.
+    source was lost would hold it back for ever otherwise.  One that was led back without its target has none.
     """
     found = []
     for stands in standings(migration, runs).values():
         begins = stands.open is not None and stands.open.what == WaveVerb.START.value
         is_over = stands.state is WaveState.COMPLETED or (stands.state is WaveState.PLANNED and not begins)
-        if not stands.leg.leads_back and not is_over:
+        if not stands.leg.leads_back and not is_over and stands.lost is None:
             found.append(stands.leg.link)
         elif stands.open is not None and stands.open.what == WaveVerb.RECONCILE.value:
             found.append(stands.leg.at(stands.open.leg).link)

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from anabranch.migration.run import WaveRunState
 from anabranch.migration.spec import WaveOrder
-from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, steps_for
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import StepKind, parts
+from anabranch.migration.wave_steps import steps_for
 from anabranch.sandbox import ClusterSpec, start_clusters
 from qa.brokers import STEADY
 from qa.process_ends import interrupt_on_term, seed_of

@@ -17,8 +17,9 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.options import WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, WaveOrder
-from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, steps_for
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import Part, StepKind, parts
+from anabranch.migration.wave_steps import steps_for
 from anabranch.sandbox import ClusterSpec, start_clusters
 from qa.brokers import STEADY
 from qa.postgres import Postgres, postgres

@@ -12,8 +12,9 @@ from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState
 from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
 from anabranch.migration.spec import WaveOrder
-from anabranch.migration.standing import WaveState, WaveVerb, steps_for
+from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
+from anabranch.migration.wave_steps import steps_for
 from qa import links as engine
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed

@@ -23,8 +23,9 @@ from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import CopyRules, FenceKind, Limits, Migration, Wave
-from anabranch.migration.standing import WaveStanding, WaveState, WaveStateError, WaveVerb, standing, steps_for
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, standing
 from anabranch.migration.steps import StepKind
+from anabranch.migration.wave_steps import WaveStateError, steps_for
 from anabranch.model.acls import Acl
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState

@@ -18,7 +18,7 @@ from anabranch.migration.lost import (
     goes_without,
     lane_fields,
     lanes_of,
-    loses_source,
+    loses_tail,
     lost_words,
 )
 from anabranch.migration.lost_steps import lost_complete_steps, lost_switch_steps, reconcile_steps
@@ -26,8 +26,9 @@ from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOp
 from anabranch.migration.pause import pause_of
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
-from anabranch.migration.standing import WaveState, WaveStateError, WaveVerb, standing, steps_for
+from anabranch.migration.standing import WaveState, WaveVerb, standing
 from anabranch.migration.steps import Part, StepKind, parts
+from anabranch.migration.wave_steps import WaveStateError, steps_for
 from tests.unit.migration.test_steps import leg_of, waves
 
 pytestmark = pytest.mark.unit
@@ -115,7 +116,7 @@ def test_the_order_of_a_switch_without_its_source_is_that_of_the_documents() -> 
 
 def test_what_is_completed_without_a_source_leaves_what_is_stored_there() -> None:
     """Only links of the target are deleted; those that stay are named."""
-    steps = lost_complete_steps(leg_of(WAVE, 2))
+    steps = lost_complete_steps(leg_of(WAVE, 3), is_made=False)
     assert [(step.kind.value, step.subject) for step in steps] == [
         ("point of no return", "orders"),
         ("stop link", "move-orders-2"),
@@ -191,8 +192,8 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
         elif options.lost is not None:
             # Consumers that go after their producers lose nothing: all was copied before these went.
             assert goes_without(run) and after.state is WaveState.SWITCHED
-            lost = LostState.GONE if loses_source(run) else lost
-            assert loses_source(run) is (run.part is not Part.CONSUMERS)
+            lost = LostState.GONE if loses_tail(run) else lost
+            assert loses_tail(run) is (run.part is not Part.CONSUMERS)
 
 
 def refusal(verb: WaveVerb, runs: list[WaveRun]) -> WaveStateError:
@@ -235,16 +236,17 @@ def test_a_wave_whose_new_cluster_is_gone_says_what_the_old_one_has_of_it() -> N
     """The way back asks the cluster that is left: a switch without its source leads the other way alone."""
     runs = [ended(WaveVerb.START, [])]
     runs.append(ended(WaveVerb.SWITCH, runs))
-    with pytest.raises(WaveStateError, match="nothing leads back from there without it") as error:
+    with pytest.raises(
+        WaveStateError, match="its applications are on new, and old is what it would go without"
+    ) as error:
         steps_for(standing(migration(WAVE), WAVE, runs), WaveVerb.SWITCH, LOST)
-    assert "`anabranch link show move-orders-back --target old`" in error.value.hint
-    assert "`anabranch migrate reverse move --wave orders`" in error.value.hint
+    assert "`anabranch migrate reverse move --wave orders --target-lost`" in error.value.hint
 
 
 def test_what_does_not_fit_says_why_and_the_next_command() -> None:
     """Until the way back is made, and as the tail was kept or appended."""
     runs = [ended(WaveVerb.START, [])]
-    assert "was not switched without its source" in refusal(WaveVerb.RECONCILE, runs).message
+    assert "was not led away from a lost cluster" in refusal(WaveVerb.RECONCILE, runs).message
     runs.append(ended(WaveVerb.SWITCH, runs, LOST))
     told = refusal(WaveVerb.REVERSE, runs)
     assert told.message.endswith("it was switched without old, and what that had beyond the copies is not known")

@@ -13,7 +13,7 @@ from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, left_out_words
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import LostState, loses_source
+from anabranch.migration.lost import LostState, loses_tail
 from anabranch.migration.lost_steps import told_by
 from anabranch.migration.options import PLAIN, UnknownGroups, WaveOptions
 from anabranch.migration.run import (
@@ -30,8 +30,9 @@ from anabranch.migration.run import (
     turned,
 )
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
-from anabranch.migration.standing import WaveStanding, WaveState, WaveStateError, WaveVerb, standing, steps_for
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, standing
 from anabranch.migration.steps import Part, StepKind, parts
+from anabranch.migration.wave_steps import WaveStateError, steps_for
 
 pytestmark = pytest.mark.unit
 
@@ -96,7 +97,7 @@ def ended(run: WaveRun, wave: Wave, asked: Callable[[WaveRun], None]) -> WaveRun
             run = turned(run, 1, why)
             continue
         assert step is not None
-        left = is_left_out(leg, step)
+        left = is_left_out(leg, step, run.lost_end)
         if not left:
             asked(run)
         if move is NextMove.DO:
@@ -158,7 +159,7 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
     assert led.leg == 2 and not {step.kind for step in led.steps} & {StepKind.PREFLIGHT, StepKind.DRAIN, StepKind.PIN}
     home = stands(wave, [*runs, over, done(led)])
     assert home.state is WaveState.SWITCHED and home.is_gone and not home.switched
-    if loses_source(led):
+    if loses_tail(led):
         assert home.leg.number == 3 and home.lost is not None and home.lost.state is LostState.GONE
         return None
     assert home.leg.number == 1 and home.lost is None

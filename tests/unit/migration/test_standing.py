@@ -12,8 +12,9 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.pause import HeldUp, pause_of
 from anabranch.migration.run import WaveRun, WaveRunState, begun, finished, put_back, turned
 from anabranch.migration.spec import FenceKind, Hooks, Migration, Wave, WaveOrder
-from anabranch.migration.standing import WaveState, WaveStateError, WaveVerb, standing, steps_for
+from anabranch.migration.standing import WaveState, WaveVerb, standing
 from anabranch.migration.steps import Part, StepKind
+from anabranch.migration.wave_steps import WaveStateError, steps_for
 
 pytestmark = pytest.mark.unit
 

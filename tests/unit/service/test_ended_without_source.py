@@ -10,6 +10,7 @@ import pytest
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, begun, finished
@@ -89,9 +90,34 @@ def test_a_way_back_is_ended_without_its_cluster(both: Lab, served: Served, monk
     assert served.ask("POST", PATH, {**BODY, "source_lost": True}, role="operator").status == 409
 
 
+def test_a_switch_is_ended_without_its_target(both: Lab, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the point of no return, too: nobody was let go there, so all is on the source; what is left is named."""
+    monkeypatch.setattr(migration_waves, "LOOK_LOST_S", 0.3)
+    for broker in both.there.brokers:
+        broker.kill()
+    leg = Leg(MOVE, WAVE)
+    keep(
+        served,
+        ran(1, "start", start_steps(leg), 0),
+        ran(2, "switch", switch_steps(leg, Part.ALL), 0, StepKind.PUBLISH_GROUPS),
+    )
+    refused = served.ask("POST", PATH, {**BODY, "source_lost": True, "target_lost": True}, role="operator")
+    assert refused.status == 422 and "with both gone nothing can be ended" in refused.body.decode(), refused.body
+    planned = served.ask("POST", PATH, {**BODY, "target_lost": True}, role="operator").json
+    assert planned["plan"]["goes_on"] is False and "--target-lost" in planned["command"]
+    (left,) = planned["plan"]["left_out"]
+    assert left.startswith("pause link move-orders")
+    done = served.ask("POST", f"/api/v1/plans/{planned['id']}/apply", {"hash": planned["hash"]}, role="operator")
+    until(lambda: served.get(f"/api/v1/operations/{done.json['id']}")["state"] != "running")
+    report = served.get(f"/api/v1/operations/{done.json['id']}")["report"]
+    assert (report["state"], report["doubts"]) == (WaveRunState.CANCELLED.value, [f"not put back on new: {left}"])
+    stood = wave_of(served)
+    assert (stood["state"], stood["at"], stood["gone"], stood["lost"]) == ("copying", "old", "new", "")
+
+
 def test_a_word_about_what_has_ended_changes_nothing(served: Served) -> None:
     """It came too late."""
     run = ran(3, "switch", switch_steps(Leg(MOVE, WAVE), Part.ALL), 0, StepKind.PREFLIGHT)
     keep(served, replace(run, state=WaveRunState.CANCELLED, over_ms=5))
-    asyncio.run(served.instance.migrating.leave_source(run.id, "mei: gone"))
+    asyncio.run(served.instance.migrating.leave(run.id, End.SOURCE, "mei: gone"))
     assert served.instance.migrating.stored.migrations.run(run.id).journal["lost"] == ""

@@ -1445,7 +1445,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** See what a lost source that is back has more, and make the way back where it is exact */
+        /** See what a lost cluster that is back has more, and make the way there where it is exact */
         post: operations["plan_migrations_reconcile_api_v1_migrations_reconcile_plan_post"];
         delete?: never;
         options?: never;
@@ -3903,7 +3903,8 @@ export interface components {
          * GiveUpRequest
          * @description What is under way for a wave, and why it is given up.
          *
-         *     ``source_lost``: the migration's source does not answer, and what only that would hear of is left out.
+         *     ``source_lost``, ``target_lost``: that cluster of the migration does not answer, and what only it would hear of is
+         *     left out.
          */
         GiveUpRequest: {
             /** Migration */
@@ -3915,6 +3916,11 @@ export interface components {
              * @default false
              */
             source_lost: boolean;
+            /**
+             * Target Lost
+             * @default false
+             */
+            target_lost: boolean;
             /** Wave */
             wave: string;
         };
@@ -5309,7 +5315,7 @@ export interface components {
         };
         /**
          * ReconcileRequest
-         * @description A wave whose lost source is back; ``tail`` is what becomes of records there that were not copied.
+         * @description A wave whose lost cluster is back; ``tail`` is what becomes of records there that were not copied.
          */
         ReconcileRequest: {
             /** Migration */
@@ -5443,6 +5449,29 @@ export interface components {
         ResumeRequest: {
             /** Migration */
             migration: string;
+        };
+        /**
+         * ReverseRequest
+         * @description A wave that is led back; ``target_lost``: its target does not answer, and it goes on from what came back.
+         *
+         *     ``unknown_groups`` is what becomes then of groups of which nothing is known.
+         */
+        ReverseRequest: {
+            /** Migration */
+            migration: string;
+            /**
+             * Target Lost
+             * @default false
+             */
+            target_lost: boolean;
+            /**
+             * Unknown Groups
+             * @default refuse
+             * @enum {string}
+             */
+            unknown_groups: "refuse" | "earliest" | "latest";
+            /** Wave */
+            wave: string;
         };
         /**
          * RewriteClusterShape
@@ -6210,7 +6239,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the source is gone" | "find the lost tail" | "find groups without the source" | "translate checkpoints without the source" | "prove that the source is back" | "find what was not copied" | "resume link" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the source is gone" | "find the lost tail" | "find groups without the source" | "translate checkpoints without the source" | "prove that the source is back" | "find what was not copied" | "resume link" | "put back what was left" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
@@ -7012,6 +7041,7 @@ export interface components {
             at: string;
             doubts: string[];
             fences: string[];
+            gone: string;
             groups: string[];
             held: string;
             is_gone: boolean;
@@ -10703,7 +10733,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WaveRequest"];
+                "application/json": components["schemas"]["ReverseRequest"];
             };
         };
         responses: {

@@ -75,12 +75,14 @@ export function standsWords(wave: Wave, migration: MigrationSummary): string {
     case "planned":
       return `${on}, and nothing of it is copied yet.`;
     case "copying":
+      if (wave.lost) return `${on}, and there is no way to ${there}: ${wave.lost}.`;
+      if (wave.gone === there) return `${on}; ${there} did not answer, and ${wave.link} copies on once it is reconciled.`;
       return `${on}; ${wave.link} copies to ${there}.`;
     case "partly switched":
       return `Its ${wave.switched.join(" and ")} are on ${there}; its ${wave.part} are still on ${wave.at}.`;
     case "switched":
       if (wave.lost) return `${on}, and there is no way back to ${there}: ${wave.lost}.`;
-      if (wave.is_gone) return `${on}; ${there} did not answer, and ${wave.link} copies on once it is reconciled.`;
+      if (wave.gone === there) return `${on}; ${there} did not answer, and ${wave.link} copies on once it is reconciled.`;
       return `${on}; ${wave.link} keeps ${there} up to date, so that going back is exact.`;
     case "completed":
       return `${on}, and stay there; its links are gone.`;
@@ -107,10 +109,12 @@ export function actionsOf(wave: Wave): readonly WaveAction[] {
     case "planned":
       return [action("start", "Start", true)];
     case "copying":
+      if (wave.lost) return [action("reconcile", "Reconcile", true), action("cancel", "Cancel it")];
+      if (wave.is_gone) return [action("reconcile", "Reconcile", true), action("switch", `Switch${part}`), action("cancel", "Cancel it")];
       return [action("switch", `Switch${part}`, true), action("verify", "Compare"), action("cancel", "Cancel it")];
     case "partly switched":
       if (leadsBack(wave)) return [action("reverse", `Go back:${part}`, true), action("switch", "Leave the source"), action("verify", "Compare")];
-      return [action("switch", `Switch${part}`, true), action("verify", "Compare")];
+      return [action("switch", `Switch${part}`, true), action("reverse", "Leave the target"), action("verify", "Compare")];
     case "switched":
       if (wave.lost) return [action("reconcile", "Reconcile", true), action("complete", "Complete")];
       if (wave.is_gone) return [action("reconcile", "Reconcile", true), action("complete", "Complete"), action("reverse", `Go back${part ? `:${part}` : ""}`)];
@@ -120,9 +124,9 @@ export function actionsOf(wave: Wave): readonly WaveAction[] {
   }
 }
 
-/** Why what is under way for a wave cannot be given up; null where it can, as always where the source is away. */
-export function whyNotGivenUp(run: WaveRun, isSourceAway: boolean): string | null {
-  if (isSourceAway) return null;
+/** Why what is under way for a wave cannot be given up; null where it can, as always where a cluster is away. */
+export function whyNotGivenUp(run: WaveRun, isOneAway: boolean): string | null {
+  if (isOneAway) return null;
   if (run.has_passed) return "it has passed the point of no return: it can only go on";
   if (isTaken(run)) return "it is being taken back already";
   return null;

@@ -195,10 +195,29 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       ],
     },
   ],
+  "migrations.reverse": [
+    {
+      name: "target_lost",
+      label: "The target is gone: go on from what was copied back",
+      kind: "check",
+      hint: "Nothing is asked of it; what may be lost is named, and there is no way there until it is reconciled.",
+    },
+    {
+      name: "unknown_groups",
+      label: "Groups of which nothing is known without the target",
+      kind: "choice",
+      initial: "refuse",
+      choices: [
+        ["refuse", "refuse: they forbid going back"],
+        ["earliest", "earliest: they read all again"],
+        ["latest", "latest: they go on behind what was copied"],
+      ],
+    },
+  ],
   "migrations.reconcile": [
     {
       name: "tail",
-      label: "Records that the source has and that were not copied",
+      label: "Records that the lost cluster has and that were not copied",
       kind: "choice",
       initial: "refuse",
       choices: [
@@ -216,6 +235,12 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       label: "The source is gone: end it without",
       kind: "check",
       hint: "What only the source would hear of is left out, and named; it ends also behind its point of no return.",
+    },
+    {
+      name: "target_lost",
+      label: "The target is gone: end it without",
+      kind: "check",
+      hint: "The same for what only the target would hear of.",
     },
   ],
   "migrations.hold": [why("For those who would switch it.")],

@@ -14,6 +14,8 @@ from anabranch.cli.migrations.asking import MigrationArgument, WaveOption, chang
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
 from anabranch.errors import InvalidFieldError
+from anabranch.migration.ends import End
+from anabranch.migration.left_out import LEADS_FROM
 
 
 def cancel(
@@ -26,6 +28,10 @@ def cancel(
     source_lost: Annotated[
         bool,
         typer.Option("--source-lost", help="Of --reason: the source is gone; end what is under way without asking it."),
+    ] = False,
+    target_lost: Annotated[
+        bool,
+        typer.Option("--target-lost", help="Of --reason: the target is gone; end what is under way without asking it."),
     ] = False,
     purge: Annotated[
         bool, typer.Option("--purge", help="Also delete the topics that the migration made on the target.")
@@ -42,7 +48,8 @@ def cancel(
     """Take back what is under way for a wave; where nothing is, have the wave stay on the source: its links go.
 
     What is under way is taken back with --reason, before its point of no return: all is as before it then. With
-    --source-lost it ends behind that, too: what only the source would hear of is left out, and named.
+    --source-lost or --target-lost it ends behind that, too: what only the lost cluster would hear of is left out, and
+    named.
 
     A wave that is not switched stays on the source; --purge, also later, deletes the copies, and asks for the wave's
     name: then the wave can be started over.
@@ -58,11 +65,14 @@ def cancel(
             raise InvalidFieldError(
                 "migrate cancel", "--reason", f"{run['what']} is under way: say why it is taken back"
             )
-        lost = " --source-lost" if source_lost else ""
+        if source_lost and target_lost:
+            raise InvalidFieldError("migrate cancel", "--target-lost", "--source-lost is given too", "name one of them")
+        flags = {"source_lost": source_lost, "target_lost": target_lost}
+        lost = "".join(f" --{flag.replace('_', '-')}" for flag, given in flags.items() if given)
         change(
             client,
             "give-up",
-            {**request, "reason": reason, **({"source_lost": True} if source_lost else {})},
+            {**request, "reason": reason, **{flag: True for flag, given in flags.items() if given}},
             f"{typed} --reason {quoted(reason)}{lost}{repeated_service(service)}",
             f"{run['what']} of wave {chosen} of migration {name}",
             render_runs.give_up_plan,
@@ -72,9 +82,10 @@ def cancel(
             output=output,
         )
         return
-    if source_lost:
-        fix = f"lead its applications: anabranch migrate switch {name} --wave {chosen} --source-lost"
-        raise InvalidFieldError("migrate cancel", "--source-lost", "nothing is under way", fix)
+    if source_lost or target_lost:
+        verb, flag = LEADS_FROM[End.SOURCE if source_lost else End.TARGET]
+        fix = f"lead its applications: anabranch migrate {verb} {name} --wave {chosen} {flag}"
+        raise InvalidFieldError("migrate cancel", flag, "nothing is under way", fix)
     if purge and execute and confirm is None and sys.stdin.isatty():
         confirm = typer.prompt(f"Topics of the target are deleted. Type the wave's name, {chosen}, to go on", err=True)
     if purge and execute and confirm != chosen:

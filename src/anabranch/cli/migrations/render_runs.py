@@ -84,11 +84,11 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
 
 
 def _lost(wave: Mapping[str, Any]) -> Iterable[RenderableType]:
-    """What may be lost with the source of a wave, or is not known without it."""
+    """What may be lost with a cluster that a wave was led away from, or is not known without it."""
     if wave["lost"]:
         yield Text(f"wave {wave['name']}: {wave['lost']}; there is no way back", "yellow")
     elif wave["is_gone"]:
-        yield Text(f"wave {wave['name']}: the source did not answer, and does not keep up", "yellow")
+        yield Text(f"wave {wave['name']}: {wave['gone']} did not answer, and does not keep up", "yellow")
     yield from (Text(f"  {printable(one)}", "yellow") for one in wave["doubts"])
 
 
@@ -200,7 +200,7 @@ def give_up_plan(change: MigrationChange) -> RenderableType:
     table = grid("", "IS STILL DONE" if plan["goes_on"] else "IS PUT BACK, THE LAST STEP FIRST")
     for number, text in enumerate(plan["steps"], 1):
         table.add_row(f"{number}.", printable(text))
-    left = [Text(f"left out, without the source: {printable(text)}", "yellow") for text in plan["left_out"]]
+    left = [Text(f"left out, without the lost cluster: {printable(text)}", "yellow") for text in plan["left_out"]]
     return Group(Text(f"{plan['verb']} of wave {plan['wave']} of migration {plan['migration']}"), table, *left)
 
 

@@ -58,13 +58,7 @@ def switch(
     With --source-lost nothing is asked of the source, which must not answer. What of each partition may be lost is
     named, and there is no way back until `migrate reconcile`. See docs/how-to/migrate.md.
     """
-    if unknown_groups is not UnknownGroups.REFUSE and not source_lost:
-        raise InvalidFieldError("migrate switch", "--unknown-groups", "it is for --source-lost")
-    asked: dict[str, Any] = {"source_lost": True} if source_lost else {}
-    typed = " --source-lost" if source_lost else ""
-    if unknown_groups is not UnknownGroups.REFUSE:
-        asked["unknown_groups"] = unknown_groups.value
-        typed += f" --unknown-groups {unknown_groups.value}"
+    asked, typed = _without("switch", "source-lost", source_lost, unknown_groups)
     _wave(ctx, "switch", name, wave, execute, plan, service, output, asked, typed)
 
 
@@ -75,8 +69,8 @@ def reconcile(
     tail: Annotated[
         TailChoice,
         typer.Option(
-            help="What becomes of records that the source has and the target has not: keep leaves them there, append "
-            "copies them behind what was written on the target since."
+            help="What becomes of records that the lost cluster has and the other has not: keep leaves them there, "
+            "append copies them behind what was written on the other since."
         ),
     ] = TailChoice.REFUSE,
     execute: ExecuteOption = False,
@@ -84,9 +78,10 @@ def reconcile(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Once a lost source is back, see what it has that was not copied; where it has nothing, make the way back.
+    """Once a lost cluster is back, see what it has that was not copied; where it has nothing, make the way there.
 
-    For a wave that was switched with --source-lost. Exit code 3: something forbids it, such as records that were not
+    For a wave that was switched with --source-lost, or led back with --target-lost. What a `cancel` with one of these
+    left there is put back. Exit code 3: something forbids it, such as records that were not
     copied; --tail says what becomes of these.
     """
     asked = {} if tail is TailChoice.REFUSE else {"tail": tail.value}
@@ -98,13 +93,28 @@ def reverse(
     ctx: typer.Context,
     name: MigrationArgument,
     wave: WaveOption = None,
+    target_lost: Annotated[
+        bool,
+        typer.Option(
+            "--target-lost", help="The target is gone for good, or for too long: go on from what was copied back."
+        ),
+    ] = False,
+    unknown_groups: Annotated[
+        UnknownGroups,
+        typer.Option(help="Of --target-lost: what becomes of groups whose positions nothing tells without the target."),
+    ] = UnknownGroups.REFUSE,
     execute: ExecuteOption = False,
     plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Lead a wave's applications back to the source, with all that they have written and read since; as `switch`."""
-    _wave(ctx, "reverse", name, wave, execute, plan, service, output)
+    """Lead a wave's applications back to the source, with all that they have written and read since; as `switch`.
+
+    With --target-lost nothing is asked of the target, which must not answer. What of each partition may be lost is
+    named, and there is no way there until `migrate reconcile`. See docs/how-to/migrate.md.
+    """
+    asked, typed = _without("reverse", "target-lost", target_lost, unknown_groups)
+    _wave(ctx, "reverse", name, wave, execute, plan, service, output, asked, typed)
 
 
 def complete(
@@ -118,6 +128,18 @@ def complete(
 ) -> None:
     """Have a wave stay on the target: the way back ends, and its links are deleted, with their offset maps."""
     _wave(ctx, "complete", name, wave, execute, plan, service, output)
+
+
+def _without(verb: str, flag: str, is_lost: bool, groups: UnknownGroups) -> tuple[dict[str, Any], str]:
+    """What is asked for, and typed, where a verb goes without the cluster that is left; raises InvalidFieldError."""
+    if groups is not UnknownGroups.REFUSE and not is_lost:
+        raise InvalidFieldError(f"migrate {verb}", "--unknown-groups", f"it is for --{flag}")
+    asked: dict[str, Any] = {flag.replace("-", "_"): True} if is_lost else {}
+    typed = f" --{flag}" if is_lost else ""
+    if groups is not UnknownGroups.REFUSE:
+        asked["unknown_groups"] = groups.value
+        typed += f" --unknown-groups {groups.value}"
+    return asked, typed
 
 
 def _wave(

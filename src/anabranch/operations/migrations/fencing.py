@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
-from anabranch.migration.inherited import DENIED, MADE
+from anabranch.migration.inherited import BEFORE, DENIED, MADE
 from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.steps import StepKind
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
@@ -67,9 +67,14 @@ def _denials(scene: Scene, rules: Iterable[Acl]) -> tuple[Acl, ...]:
 
 
 async def already_denied(scene: Scene) -> Result:
-    """Which rules of the fence are there before the switch; they are somebody else's."""
+    """Which rules of the fence are there before the switch, and are somebody else's.
+
+    Where a fence was left behind there those are what was so before that one.
+    """
     rules = await describe_acls(scene.here)
     there = set(rules)
+    if BEFORE in scene.run.result(StepKind.FENCE, FenceKind.ACL.value):
+        there &= _noted(scene, StepKind.FENCE, BEFORE, FenceKind.ACL)
     return {DENIED: _told(rule for rule in _denials(scene, rules) if rule in there)}
 
 
@@ -115,7 +120,8 @@ async def open_there(scene: Scene) -> None:
 def _before(scene: Scene) -> set[Acl]:
     """What somebody else had denied before the fence was."""
     looks = StepKind.PREFLIGHT, StepKind.PROVE_FOUND
-    return {rule for kind in looks for rule in _noted(scene, kind, DENIED)}
+    denied = {rule for kind in looks for rule in _noted(scene, kind, DENIED)}
+    return denied | _noted(scene, StepKind.FENCE, BEFORE, FenceKind.ACL)
 
 
 def _told(rules: Iterable[Acl]) -> list[list[str]]:

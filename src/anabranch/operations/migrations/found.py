@@ -1,7 +1,7 @@
-"""Steps once a source that was lost is back: it is the one that was left, and what it has more is named exactly.
+"""Steps once a cluster that was lost is back: it is the one that was left, and what it has more is named exactly.
 
-A way back begins with the offset map of the link that was left.  It is exact where that map ends at the source's end,
-and nothing that others wrote to the target lies between two copies: what lies there would never be copied back.
+The way there begins with the offset map of the link that led away.  It is exact where that map ends at the end of what
+is back, and nothing that others wrote to the other cluster lies between two copies: that would never be copied there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_COUNTED = 1_000_000
 
 @dataclass(eq=False)
 class TailFoundError(RefusedError):
-    """A source that is back has records that were not copied."""
+    """A cluster that is back has records that were not copied."""
 
     migration: str
     wave: str
@@ -69,41 +69,44 @@ class NoTailError(RefusedError):
 
 @dataclass(eq=False)
 class SourceShorterError(RefusedError):
-    """A source that is back has less than was copied from it, or is another topic."""
+    """A cluster that is back has less than was copied from it, or another topic."""
 
     migration: str
     wave: str
     source: str
     what: str
+    stays: str
 
     _message = "wave {wave}: {source} is not as it was left: {what}; no way back can be exact"
     _hint = (
         "leave it as it is: `anabranch migrate reconcile {migration} --wave {wave} --tail keep`, or stay for good: "
-        "`anabranch migrate complete {migration} --wave {wave}`"
+        "`anabranch migrate {stays} {migration} --wave {wave}`"
     )
 
 
 @dataclass(eq=False)
 class PartedError(RefusedError):
-    """The target has records between the copies that the source has not: both hold the same in another order."""
+    """One cluster has records between the copies that the other has not: both hold the same in another order."""
 
     migration: str
     wave: str
     target: str
+    source: str
     partition: str
+    stays: str
 
     _message = (
-        "wave {wave}: {target} has records of others between the copies of {partition}, which the source has not and "
+        "wave {wave}: {target} has records of others between the copies of {partition}, which {source} has not and "
         "would have after them: no way back can be exact"
     )
     _hint = (
-        "stay: `anabranch migrate complete {migration} --wave {wave}`; to move back later begin a migration in the "
+        "stay: `anabranch migrate {stays} {migration} --wave {wave}`; to move back later begin a migration in the "
         "other direction, into topics that are empty"
     )
 
 
 async def prove_found(scene: Scene) -> Result:
-    """See that the source answers and is the cluster that was left, and which rules deny writing there already.
+    """See that the cluster answers and is the one that was left, and which rules deny writing there already.
 
     Raises NotYetError while it does not answer, OtherClusterError, AnotherClusterError.
     """
@@ -125,8 +128,9 @@ async def find_tail(scene: Scene) -> Result:
     maps = await read_maps(scene.there, scene.leg.link, of_topics=set(scene.leg.topics))
     known = {lane.source: lane for lane in certain([*maps, *maps.doubts.values()])}
     names = scene.leg.migration.name, scene.wave.name
+    stays = "cancel" if scene.leg.leads_back else "complete"
     if choice is not TailChoice.KEEP and (what := await _not_as_left(scene.here, known, ends)):
-        raise SourceShorterError(*names, scene.here.name, what)
+        raise SourceShorterError(*names, scene.here.name, what, stays)
     lanes = await _lanes(scene, known, ends)
     tails = [lane for lane in lanes if lane.tail]
     if choice is TailChoice.REFUSE and tails:
@@ -134,7 +138,7 @@ async def find_tail(scene: Scene) -> Result:
     if choice is TailChoice.APPEND and not tails:
         raise NoTailError(*names, scene.here.name)
     if choice is TailChoice.REFUSE and (parted := [lane for lane in lanes if lane.foreign]):
-        raise PartedError(*names, scene.there.name, parted[0].partition)
+        raise PartedError(*names, scene.there.name, scene.here.name, parted[0].partition, stays)
     told = list(found_words(tails, scene.here.name, scene.there.name))
     return {"lanes": [[one.partition, one.copied, one.end, one.records] for one in tails], DOUBTS: told}
 

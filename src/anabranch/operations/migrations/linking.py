@@ -6,10 +6,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.legs import Leg
 from anabranch.migration.steps import translated_by
 from anabranch.model.caughtup import remaining_of
 from anabranch.model.lane import LaneKey
-from anabranch.model.link import LinkSpec, UnknownLinkError
+from anabranch.model.link import LinkSpec, MirroredTopic, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.topics import TopicId
 from anabranch.operations.links import change, create, delete
@@ -22,6 +23,7 @@ from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import read_maps
+from anabranch.state.topics.control import Links
 from anabranch.state.topics.journal import Journal
 
 
@@ -51,7 +53,23 @@ async def prepare_reverse(scene: Scene) -> Result:
     if await _is_stale(scene):
         await _delete(scene.here, back)
         await _create(scene.there, scene.here, back)
+    await _name_topics(scene.there, scene.here, scene.leg.next)
     return None
+
+
+async def _name_topics(source: Cluster, target: Cluster, back: Leg) -> None:
+    """Write down of which topics the way back's offset maps are, as its runs do.
+
+    Where its source is lost before one has begun nothing else tells: maps are kept by the ids of topics there.
+    """
+    links = Links(target)
+    await links.sync()
+    known = {topic.source for topic in links.topics_of(back.link)}
+    here, there = await source.metadata(sorted(back.topics)), await target.metadata(sorted(back.topics.values()))
+    for name, copy in sorted(back.topics.items()):
+        ids = here.topics[name].id, there.topics[copy].id
+        if name not in known and all(one.int for one in ids):
+            await links.put_topic(MirroredTopic(back.link, name, TopicId(ids[0]), copy, TopicId(ids[1])))
 
 
 async def _is_stale(scene: Scene) -> bool:

@@ -1,6 +1,6 @@
-"""Steps of a switch without its source: that it does not answer is proved, and what of it was not copied is named.
+"""Steps of a switch without the cluster that is left: that it is away is proved, what of it was not copied is named.
 
-Nothing here asks the source, but for whether it is there.  The race: a link that was paused may copy a moment longer;
+Nothing here asks that cluster, but for whether it is there.  The race: a link that was paused may copy a moment longer;
 so its lanes are seen to stand still before it is written down up to where they came.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.silence import answering
-from anabranch.migration.lost import DOUBTS, LostLane, lane_fields, lost_words
+from anabranch.migration.lost import DOUBTS, LostLane, lane_fields, lost_words, never_ran
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.model.lane import LaneState
 from anabranch.model.reports import LinkStatus
@@ -21,40 +21,62 @@ from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import read_maps
+from anabranch.state.topics.journal import Journal
 
 _STILL = {LaneState.PAUSED, LaneState.STOPPED}
 
 
 @dataclass(eq=False)
 class SourceAnswersError(RefusedError):
-    """A wave was to be switched without its source, which answers."""
+    """A wave was to be led away without the cluster that is left, which answers."""
 
     migration: str
     wave: str
     source: str
     server: str
+    verb: str
 
     _message = "wave {wave}: {source} answers at {server}: it is not lost"
-    _hint = "switch with it, exactly: `anabranch migrate switch {migration} --wave {wave}`"
+    _hint = "{verb} with it, exactly: `anabranch migrate {verb} {migration} --wave {wave}`"
+
+
+@dataclass(eq=False)
+class UnnamedLanesError(RefusedError):
+    """A way back has never run, and which topics its offset maps are of stands on the cluster that is gone alone."""
+
+    wave: str
+    link: str
+    cluster: str
+    lanes: int
+
+    _message = (
+        "wave {wave}: {link} has never run, and which partitions its {lanes:,} offset maps on {cluster} are of is not "
+        "known there: its way back was made by an older version"
+    )
+    _hint = "lead its applications by hand: docs/how-to/cutover.md; positions from before the switch are on {cluster}"
 
 
 async def prove_lost(scene: Scene) -> Result:
-    """See that no bootstrap server of the source answers for some seconds; raises SourceAnswersError."""
+    """See that no bootstrap server of the cluster answers for some seconds; raises SourceAnswersError."""
     if found := await answering(scene.here, LOOK_LOST_S):
-        raise SourceAnswersError(scene.leg.migration.name, scene.wave.name, scene.here.name, found[0])
+        verb = "reverse" if scene.leg.leads_back else "switch"
+        raise SourceAnswersError(scene.leg.migration.name, scene.wave.name, scene.here.name, found[0], verb)
     return None
 
 
 async def lost_tail(scene: Scene) -> Result:
     """Write down up to where each lane was copied, and where its log was last seen to end.
 
-    Raises NotYetError while a lane may still copy, LaneInDoubtError, ClusterError.
+    Raises NotYetError while a lane may still copy, UnnamedLanesError, LaneInDoubtError, ClusterError.
     """
     status = await show(scene.there, scene.leg.link)
     if status.wanted.paused and (busy := _busy(status)):
         raise NotYetError(f"link {scene.leg.link}: {busy} is not paused yet")
     lanes = await _lanes(scene, status)
-    return {"lanes": lane_fields(lanes), DOUBTS: list(lost_words(lanes, scene.here.name))}
+    doubts = list(lost_words(lanes, scene.here.name))
+    if status.plan is None and scene.leg.number:
+        doubts.insert(0, never_ran(scene.leg.link, scene.here.name, scene.there.name))
+    return {"lanes": lane_fields(lanes), DOUBTS: doubts}
 
 
 def _busy(status: LinkStatus) -> str:
@@ -69,6 +91,8 @@ async def _lanes(scene: Scene, status: LinkStatus) -> list[LostLane]:
     """All lanes of the wave's topics, also those that have not begun."""
     maps = await read_maps(scene.there, scene.leg.link, of_topics=set(scene.leg.topics))
     known = {lane.source: lane for lane in certain([*maps, *maps.doubts.values()])}
+    if status.plan is None and not maps.topics and (adopted := await _adopted(scene)):
+        raise UnnamedLanesError(scene.wave.name, scene.leg.link, scene.there.name, adopted)
     seen = {lane.source: lane for lane in status.lanes}
     found = []
     for at in await _partitions(scene.there, scene.leg.topics):
@@ -81,8 +105,13 @@ async def _lanes(scene: Scene, status: LinkStatus) -> list[LostLane]:
     return found
 
 
+async def _adopted(scene: Scene) -> int:
+    """How many lanes a way back has begun with."""
+    return len((await Journal(scene.there).read()).lanes_of(scene.leg.link))
+
+
 async def _partitions(target: Cluster, topics: dict[str, str]) -> list[TopicPartition]:
-    """The source's partitions, as far as the target's copies tell of them."""
+    """The partitions of the lost cluster, as far as their copies tell of them."""
     answer = await target.metadata(sorted(topics.values()))
     found = []
     for here, there in sorted(topics.items()):

@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.migration.left_out import LEFT_OUT, is_left_out
+from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
@@ -52,21 +52,28 @@ class ClusterSteps:
     desk: MigrationDesk
 
     async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any] | None:
-        """Do a step, unless only a source that was lost would hear of it; raises NotYetError, AnabranchError."""
+        """Do a step, unless only a cluster that was lost would hear of it; raises NotYetError, AnabranchError."""
         scene = self.scene(run, step)
-        if run.lost and is_left_out(scene.leg, step):
+        if run.lost and is_left_out(scene.leg, step, run.lost_end):
             return LEFT_OUT
+        if step.kind is StepKind.PUT_BACK:
+            await self._put_back_later(run, put_back_of(step))
+            return None
         does = _DO.get(step.kind)
         if does is None:
             raise UnknownStepError(step.kind.value)
         return await does(scene)
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
-        """Undo a step; most leave nothing behind, and what a source that was lost would hear of is left."""
+        """Undo a step; most leave nothing behind, and what a cluster that was lost would hear of is left."""
         scene = self.scene(run, step)
-        undo = None if run.lost and is_left_out(scene.leg, step) else _UNDO.get(step.kind)
+        undo = None if run.lost and is_left_out(scene.leg, step, run.lost_end) else _UNDO.get(step.kind)
         if undo is not None:
             await undo(scene)
+
+    async def _put_back_later(self, run: WaveRun, step: MigrationStep) -> None:
+        """Undo what an earlier run did, by what it wrote down: this one began with that."""
+        await _UNDO[step.kind](self.scene(run, step))
 
     def scene(self, run: WaveRun, step: MigrationStep) -> Scene:
         """What a step is done with."""
@@ -80,7 +87,7 @@ class ClusterSteps:
 async def _bind(scene: Scene) -> Result:
     """The point of no return is one in the journal; those that are held must be so from here on.
 
-    What a run rests on is looked at once more: that the source is still gone, or that nobody has written to one that
+    What a run rests on is looked at once more: that the cluster is still gone, or that nobody has written to one that
     is back.
     """
     if goes_without(scene.run):
@@ -151,8 +158,8 @@ async def _open_there(scene: Scene) -> Result:
 
 
 async def _lead(scene: Scene) -> Result:
-    """Nobody is led to a source that was lost: those that are still held go on where they are."""
-    if scene.run.lost and scene.leg.leads_back:
+    """Nobody is led to a cluster that was lost: those that are still held go on where they are."""
+    if scene.run.leads_to_lost:
         await _let_go(scene)
         return LEFT_OUT
     await scene.desk.lead(scene.leg, scene.run.part, scene.run)

@@ -12,8 +12,9 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
-from anabranch.migration.standing import WavePart, WaveStanding, WaveVerb, steps_for
+from anabranch.migration.standing import WaveStanding, WaveVerb
 from anabranch.migration.steps import MigrationStep, Part, StepKind
+from anabranch.migration.wave_steps import WavePart, steps_for
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.migrations.desk import MigrationDesk

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from anabranch.config.migration_file import MigrationShape, of_shape
 from anabranch.errors import RefusedError
+from anabranch.migration.ends import End
 from anabranch.migration.options import TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveVerb
@@ -78,8 +79,29 @@ class SwitchRequest(WaveRequest):
         return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.source_lost else None)
 
 
+class ReverseRequest(WaveRequest):
+    """A wave that is led back; ``target_lost``: its target does not answer, and it goes on from what came back.
+
+    ``unknown_groups`` is what becomes then of groups of which nothing is known.
+    """
+
+    target_lost: bool = False
+    unknown_groups: Literal["refuse", "earliest", "latest"] = "refuse"
+
+    @model_validator(mode="after")
+    def _is_for_a_lost_target(self) -> Self:
+        if self.unknown_groups != "refuse" and not self.target_lost:
+            raise ValueError("unknown_groups is for target_lost: with its target each group is known")
+        return self
+
+    @property
+    def options(self) -> WaveOptions:
+        """As it is meant."""
+        return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.target_lost else None)
+
+
 class ReconcileRequest(WaveRequest):
-    """A wave whose lost source is back; ``tail`` is what becomes of records there that were not copied."""
+    """A wave whose lost cluster is back; ``tail`` is what becomes of records there that were not copied."""
 
     tail: Literal["refuse", "keep", "append"] = "refuse"
 
@@ -98,11 +120,26 @@ class CancelRequest(WaveRequest):
 class GiveUpRequest(WaveRequest):
     """What is under way for a wave, and why it is given up.
 
-    ``source_lost``: the migration's source does not answer, and what only that would hear of is left out.
+    ``source_lost``, ``target_lost``: that cluster of the migration does not answer, and what only it would hear of is
+    left out.
     """
 
     reason: Why
     source_lost: bool = False
+    target_lost: bool = False
+
+    @model_validator(mode="after")
+    def _loses_one(self) -> Self:
+        if self.source_lost and self.target_lost:
+            raise ValueError("source_lost and target_lost: with both gone nothing can be ended")
+        return self
+
+    @property
+    def lost(self) -> End | None:
+        """The cluster that is gone."""
+        if self.source_lost:
+            return End.SOURCE
+        return End.TARGET if self.target_lost else None
 
 
 class HoldRequest(Request):
@@ -144,7 +181,7 @@ class ReleaseRequest(Request):
 class WaveRunReport:
     """How a run of a wave ended, and for how long it held applications up; it may go on where the service ends.
 
-    ``doubts`` are what may be lost, or is not known, where it went on without the source.
+    ``doubts`` are what may be lost, or is not known, where it went on without a cluster.
     """
 
     migration: str
@@ -180,8 +217,8 @@ class RehearsalPlan:
 class GiveUpPlan:
     """A run that would be taken back, and the steps that would be put back, the last first.
 
-    Without its source one that is past the point of no return may have to go on: then ``goes_on``, and ``steps`` are
-    those that are still done.  ``left_out`` are those that only the source would hear of.
+    Without a cluster one that is past the point of no return may have to go on: then ``goes_on``, and ``steps`` are
+    those that are still done.  ``left_out`` are those that only the lost cluster would hear of.
     """
 
     migration: str
@@ -306,7 +343,7 @@ class NothingUnderWayError(RefusedError):
 
 @dataclass(eq=False)
 class SourceThereError(RefusedError):
-    """What is under way was to be ended without the source, which answers."""
+    """What is under way was to be ended without a cluster, which answers."""
 
     migration: str
     wave: str

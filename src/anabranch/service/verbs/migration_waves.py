@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from anabranch.kafka.silence import answering
+from anabranch.migration.ends import End
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import is_left_out, left_out_words, stays_there
@@ -37,6 +38,7 @@ from anabranch.service.verbs.migration_shapes import (
     NotApprovedError,
     NothingUnderWayError,
     ReconcileRequest,
+    ReverseRequest,
     SourceThereError,
     SwitchRequest,
     TakenBackError,
@@ -135,6 +137,15 @@ async def _switch_plan(reach: Reach, request: SwitchRequest) -> WaveRunPlan:
     return await _run_plan(reach, request, WaveVerb.SWITCH, request.options)
 
 
+async def _reverse_plan(reach: Reach, request: ReverseRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb.REVERSE, request.options)
+
+
+def _reverse_words(request: ReverseRequest) -> str:
+    groups = None if request.unknown_groups == "refuse" else request.unknown_groups
+    return _words("reverse", request, ("--target-lost", request.target_lost), ("--unknown-groups", groups))
+
+
 async def _reconcile_plan(reach: Reach, request: ReconcileRequest) -> WaveRunPlan:
     return await _run_plan(reach, request, WaveVerb.RECONCILE, request.options)
 
@@ -174,24 +185,25 @@ async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
     if run is None:
         raise NothingUnderWayError(request.migration, request.wave)
     leg = stands.leg.at(run.leg)
-    if request.source_lost:
-        source = both_clusters(reach, leg.migration)[0]
-        if found := await answering(source, LOOK_LOST_S):
-            raise SourceThereError(request.migration, request.wave, source.name, found[0])
-        run = lost_meanwhile(run, request.reason)
+    lost = request.lost
+    if lost is not None:
+        gone = both_clusters(reach, leg.migration)[lost is End.TARGET]
+        if found := await answering(gone, LOOK_LOST_S):
+            raise SourceThereError(request.migration, request.wave, gone.name, found[0])
+        run = lost_meanwhile(run, request.reason, lost)
     elif run.has_passed:
         raise PassedError(request.migration, request.wave)
     is_turned = run.can_turn or run.state is WaveRunState.TURNED
     steps = tuple(reversed(run.steps[: run.at + run.is_begun])) if is_turned else run.steps[run.at :]
-    out = [step for step in steps if request.source_lost and is_left_out(leg, step)]
-    left = [step for step in out if not is_turned or stays_there(leg, step)]
+    out = [step for step in steps if lost is not None and is_left_out(leg, step, run.lost_end)]
+    left = [step for step in out if not is_turned or stays_there(leg, step, run.lost_end)]
     return GiveUpPlan(
         request.migration,
         request.wave,
         WaveVerb(run.what),
         run.id,
         tuple(step.text for step in steps if step not in out),
-        plan_hash("migrations.give-up", run.id, *((True, is_turned) if request.source_lost else ())),
+        plan_hash("migrations.give-up", run.id, *(() if lost is None else (lost.value, is_turned))),
         not is_turned,
         tuple(step.text for step in left),
     )
@@ -200,11 +212,11 @@ async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
 async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) -> WaveRunReport:
     """Have it taken back, and wait until that is done; raises PassedError where it had gone on to its end.
 
-    Without its source it ends in each case: taken back where that can be, else with what can be done without.
+    Without a cluster it ends in each case: taken back where that can be, else with what can be done without.
     """
     stored, why = reach.migrating.stored, f"{reach.account}: {request.reason}"
-    if request.source_lost:
-        await reach.migrating.leave_source(planned.run, why)
+    if request.lost is not None:
+        await reach.migrating.leave(planned.run, request.lost, why)
     else:
         await stored.ask(lambda: stored.migrations.give_up(planned.run, why))
     run = (await read_migration(reach, request.migration)).stands(request.wave).open
@@ -214,7 +226,7 @@ async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) ->
     except TakenBackError:
         pass
     kept = await stored.ask(lambda: stored.migrations.run(planned.run))
-    if kept.state == WaveRunState.DONE.value and not request.source_lost:
+    if kept.state == WaveRunState.DONE.value and request.lost is None:
         raise PassedError(request.migration, request.wave)
     ended, stands = run_of(kept.journal), (await read_migration(reach, request.migration)).stands(request.wave)
     doubts = left_out_words(stands.leg.at(ended.leg), ended)
@@ -222,7 +234,8 @@ async def _give_up(reach: Reach, request: GiveUpRequest, planned: GiveUpPlan) ->
 
 
 def _give_up_words(request: GiveUpRequest) -> str:
-    return _words("cancel", request, ("--reason", request.reason), ("--source-lost", request.source_lost))
+    flags = ("--source-lost", request.source_lost), ("--target-lost", request.target_lost)
+    return _words("cancel", request, ("--reason", request.reason), *flags)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -239,10 +252,21 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _switch_plan,
         _applied(_switch_words),
     ),
-    _wave_verb(WaveVerb.REVERSE, "Lead a wave's applications back to the source, exactly", Role.APPROVER),
+    Verb(
+        "migrations.reverse",
+        "Lead a wave's applications back to the source, exactly",
+        Role.APPROVER,
+        ReverseRequest,
+        WaveRunPlan,
+        WaveRunReport,
+        _subject,
+        _reverse_words,
+        _reverse_plan,
+        _applied(_reverse_words),
+    ),
     Verb(
         "migrations.reconcile",
-        "See what a lost source that is back has more, and make the way back where it is exact",
+        "See what a lost cluster that is back has more, and make the way there where it is exact",
         Role.APPROVER,
         ReconcileRequest,
         WaveRunPlan,

@@ -10,16 +10,23 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   const run = openRun(wave);
   const of = <span className="hidden"> wave {wave.name}</span>;
   const body = { migration: name, wave: wave.name };
-  const away = useIsAway(migration.source);
-  const isAway = away === true;
-  // What is asked depends on it: a dialog that is opened before has no way to go on without the source.
-  const unknown = away === null ? `whether ${migration.source} answers is being asked` : null;
+  const away = { source: useIsAway(migration.source), target: useIsAway(migration.target) };
+  const isSourceAway = away.source === true;
+  const isTargetAway = away.target === true;
+  // What is asked depends on it: a dialog that is opened before has no way to go on without the cluster.
+  const unknown: Record<string, string | null> = {
+    switch: away.source === null ? `whether ${migration.source} answers is being asked` : null,
+    reverse: away.target === null ? `whether ${migration.target} answers is being asked` : null,
+  };
+  const isBack = leadsBack(wave);
   const bodies: Record<string, object> = {
     start: { migration: document, waves: [wave.name] },
-    switch: isAway ? body : { ...body, source_lost: false, unknown_groups: "refuse" },
-    "give-up": isAway ? body : { ...body, source_lost: false },
+    switch: isSourceAway ? body : { ...body, source_lost: false, unknown_groups: "refuse" },
+    reverse: isTargetAway ? body : { ...body, target_lost: false, unknown_groups: "refuse" },
+    "give-up": { ...body, ...(isSourceAway ? {} : { source_lost: false }), ...(isTargetAway ? {} : { target_lost: false }) },
   };
-  const actions = actionsOf(wave).filter(({ verb }) => verb !== "switch" || isAway || !leadsBack(wave));
+  const isThere = (verb: string) => (verb === "switch" && isBack && !isSourceAway) || (verb === "reverse" && !isBack && !isTargetAway);
+  const actions = actionsOf(wave).filter(({ verb }) => !isThere(verb));
   const isHeldItself = wave.held !== "" && wave.held !== migration.held;
   return (
     <>
@@ -31,7 +38,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
               body={{ ...(bodies[verb] ?? body) }}
               title={`${words}: wave ${wave.name}`}
               main={isMain}
-              why={verb === "switch" ? unknown : null}
+              why={unknown[verb] ?? null}
             >
               {words}
               {of}
@@ -43,7 +50,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
           verb="migrations.give-up"
           body={{ ...(bodies["give-up"] ?? body) }}
           title={`Give up: ${run.what} of wave ${wave.name}`}
-          why={unknown ?? whyNotGivenUp(run, isAway)}
+          why={unknown.switch ?? unknown.reverse ?? whyNotGivenUp(run, isSourceAway || isTargetAway)}
         >
           Give it up{of}
         </Action>
@@ -61,7 +68,7 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
   );
 }
 
-/** Whether a cluster did not answer when it was asked last; only then a switch may be asked for without it.
+/** Whether a cluster did not answer when it was asked last; only then a verb may be asked for without it.
  *  Null until that is known. */
 function useIsAway(name: string): boolean | null {
   const { data, isPending } = useQuery(clustersQuery);

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import type { Schemas } from "../../api/client";
 import { counted } from "../../format/numbers";
 import { HeldBadge, WaveBadge } from "../../migrations/WaveBadge";
-import { few, hasLink, runWords, standsWords, thereOf, waveAnchor, type Wave } from "../../migrations/waves";
+import { few, hasLink, leadsBack, runWords, standsWords, thereOf, waveAnchor, type Wave } from "../../migrations/waves";
 import { Facts } from "../../parts/Facts";
 import { Folded } from "../../parts/Folded";
 import { MoreRows } from "../../parts/MoreRows";
@@ -19,6 +19,12 @@ interface Props {
   nowMs: number;
   /** Whether its last run is unfolded also where that has ended. */
   isOpen: boolean;
+}
+
+/** What happened to a wave without one of its clusters. */
+function lostWords(wave: Wave): string {
+  if (!wave.lost) return "What was under way was ended without a cluster that was gone";
+  return leadsBack(wave) ? "It was switched without its source" : "It was led back without its target";
 }
 
 /** A wave: where it stands, what it consists of, the run that is under way or was the last, and the earlier ones. */
@@ -41,7 +47,7 @@ export function WaveSection({ wave, answer, nowMs, isOpen }: Props) {
         <div className="notice warn">
           <div className="notice-title">
             <Shape name="triangle" size={12} />
-            <span>{wave.lost ? "It was switched without its source" : "What was under way was ended without its source"}</span>
+            <span>{lostWords(wave)}</span>
           </div>
           <MoreRows rows={wave.doubts} what="doubts">
             {(doubts) => (
