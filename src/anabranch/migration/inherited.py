@@ -27,9 +27,9 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     """
     all_ = list(runs)
     done = [run for run in all_ if run.state is WaveRunState.DONE]
-    if purge:
-        return _made(leg.wave, done)
-    found = _lost(leg.wave, done) if verb is WaveVerb.RECONCILE else {}
+    found = _made(leg.wave, done) if purge else {}
+    if verb is WaveVerb.RECONCILE:
+        found |= _lost(leg.wave, done)
     if FenceKind.ACL in leg.wave.fences and verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
         found |= _denied(leg, done)
     if FenceKind.ACL in leg.wave.fences and verb in _DENIES:

@@ -33,6 +33,8 @@ _FENCES = (FenceKind.ACL.value, FenceKind.HOOK.value)
 _STAYS = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE, StepKind.CREATE_LINK, StepKind.ACCESS}
 """What leaves something behind on a cluster where it is not put back."""
 _PUT_BACK_LATER = {StepKind.FENCE, StepKind.PREPARE_REVERSE}
+_MADE_UP_FOR = {*_PUT_BACK_LATER, StepKind.PAUSE_LINK}
+"""What a reconcile sees to once the cluster is back."""
 LEADS_FROM: Mapping[End, tuple[str, str]] = {
     End.SOURCE: ("switch", "--source-lost"),
     End.TARGET: ("reverse", "--target-lost"),
@@ -70,7 +72,7 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
     if run.state is WaveRunState.CANCELLED:
         stay = [step for step in reversed(run.begun_steps) if stays_there(leg, step, run.lost_end)]
         yield from (f"not put back on {gone}: {step.text}" for step in stay)
-        if any(step.kind in _PUT_BACK_LATER for step in stay):
+        if any(step.kind in _MADE_UP_FOR for step in stay):
             yield f"once {gone} answers `{command.format('reconcile')}` puts it back"
     else:
         left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]

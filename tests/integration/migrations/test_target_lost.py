@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -18,7 +18,7 @@ from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.lost import doubts_of as lost_doubts
 from anabranch.migration.options import TailChoice, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
-from anabranch.migration.spec import FenceKind
+from anabranch.migration.spec import FenceKind, WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
 from anabranch.migration.wave_steps import WaveStateError, steps_for
@@ -261,6 +261,41 @@ def test_a_switch_whose_target_dies_behind_the_point_of_no_return_is_led_back(cl
         assert "has never run" in doubts_of(made)
         over = made.ended(WaveVerb.CANCEL)
         assert (over.state, made.stands.state) == (WaveRunState.DONE, WaveState.PLANNED)
+
+
+@pytest.mark.parametrize("order", [WaveOrder.CONSUMERS_FIRST, WaveOrder.PRODUCERS_FIRST])
+def test_the_part_that_went_there_is_led_back(clusters: Clusters, store: str, order: WaveOrder) -> None:
+    """Consumers read again what they had read there, and nothing is lost; of producers the tail is named."""
+    with stand(clusters, store) as stood:
+        wave = replace(stood.wave, order=order)
+        migration = replace(stood.migration, waves=(wave,))
+        made = TargetStand(stood.old, stood.new, migration, stood.store, stood.stack, stood.runs, stood.links)
+        made.stack.callback(made.back)
+        (topic,), (group,) = wave.topics, wave.groups
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        is_ahead = order is WaveOrder.CONSUMERS_FIRST
+        if is_ahead:
+            commit(made.new, group, {(topic, 0): (newest_offset(made.new, topic), "read on")})
+            made.read = {f"{topic}-0": newest_offset(made.new, topic)}
+        produce(made.old if is_ahead else made.new, topic, numbered(10, first=500))
+        until_same(made.old, made.new, topic)
+        made.away()
+        run = made.ended(WaveVerb.REVERSE, AGAIN)
+        assert (run.state, run.why, run.leg) == (WaveRunState.DONE, "", 1)
+        assert committed(made.old, group, [(topic, 0)]) == {(topic, 0): (12, "noted")}
+        stands = made.stands
+        assert (stands.state, stands.leg.number, stands.gone) == (WaveState.COPYING, 0 if is_ahead else 2, End.TARGET)
+        if is_ahead:
+            (untold, *_) = run.result(StepKind.LOST_GROUPS, "earliest")["doubts"]
+            assert untold.endswith("and no offset map on old tells where that is") and stands.lost is None
+        else:
+            assert "all was copied that was seen" in doubts_of(made)
+        produce(made.old, topic, numbered(10, first=700))
+        made.back()
+        back = made.ended(WaveVerb.RECONCILE)
+        assert (back.state, back.why, made.stands.gone, made.stands.lost) == (WaveRunState.DONE, "", None, None)
+        until_same(made.old, made.new, topic)
+        assert len(set(values(made.new, topic))) == len(values(made.new, topic))
 
 
 @pytest.fixture

@@ -237,6 +237,8 @@ def test_a_fence_that_was_left_on_the_source_is_put_back_once_it_is_back() -> No
     assert inherited(after.leg, WaveVerb.SWITCH, [*runs, over, done(back)], purge=False) == {}
     kinds = [step.kind for step in made(FENCED, [*runs, over], WaveVerb.CANCEL).steps]
     assert kinds[-2:] == [StepKind.PUT_BACK, StepKind.PUT_BACK]
+    for purge in (False, True):
+        assert inherited(leg, WaveVerb.CANCEL, [*runs, over], purge=purge) == found
 
 
 def test_a_fence_that_was_left_is_not_taken_for_somebody_elses_by_whoever_denies_again() -> None:

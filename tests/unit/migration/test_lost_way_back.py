@@ -203,6 +203,7 @@ def test_what_is_left_out_is_named_with_what_is_to_be_done() -> None:
     home = next(one for one in points if one.step is not None and one.step.kind is StepKind.PUBLISH_GROUPS)
     assert left_out_words(leg, ended(lost_meanwhile(home, WHY), wave, lambda _: None)) == (
         "not put back on old: pause link move-orders-back, so that nothing but applications writes to old",
+        "once old answers `anabranch migrate reconcile move --wave orders` puts it back",
     )
     there = ended(lost_meanwhile(points[-1], WHY), wave, lambda _: None)
     assert left_out_words(leg, there) == (

@@ -83,7 +83,9 @@ def test_a_way_back_is_ended_without_its_cluster(both: Lab, served: Served, monk
     done = served.ask("POST", f"/api/v1/plans/{planned['id']}/apply", {"hash": planned["hash"]}, role="operator")
     until(lambda: served.get(f"/api/v1/operations/{done.json['id']}")["state"] != "running")
     report = served.get(f"/api/v1/operations/{done.json['id']}")["report"]
-    assert (report["state"], report["doubts"]) == (WaveRunState.CANCELLED.value, [f"not put back on old: {left}"])
+    back = "once old answers `anabranch migrate reconcile move --wave orders` puts it back"
+    told = [f"not put back on old: {left}", back]
+    assert (report["state"], report["doubts"]) == (WaveRunState.CANCELLED.value, told)
     stood = wave_of(served)
     assert (stood["state"], stood["at"], stood["is_gone"], stood["lost"]) == ("switched", "new", True, "")
     assert stood["doubts"] == report["doubts"]
@@ -110,7 +112,9 @@ def test_a_switch_is_ended_without_its_target(both: Lab, served: Served, monkeyp
     done = served.ask("POST", f"/api/v1/plans/{planned['id']}/apply", {"hash": planned["hash"]}, role="operator")
     until(lambda: served.get(f"/api/v1/operations/{done.json['id']}")["state"] != "running")
     report = served.get(f"/api/v1/operations/{done.json['id']}")["report"]
-    assert (report["state"], report["doubts"]) == (WaveRunState.CANCELLED.value, [f"not put back on new: {left}"])
+    back = "once new answers `anabranch migrate reconcile move --wave orders` puts it back"
+    told = [f"not put back on new: {left}", back]
+    assert (report["state"], report["doubts"]) == (WaveRunState.CANCELLED.value, told)
     stood = wave_of(served)
     assert (stood["state"], stood["at"], stood["gone"], stood["lost"]) == ("copying", "old", "new", "")
 

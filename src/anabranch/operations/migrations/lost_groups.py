@@ -28,7 +28,7 @@ from anabranch.operations.groups.commits import new_id, read_groups
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
-from anabranch.operations.routes.lost import GroupsHandedOver, handed_over
+from anabranch.operations.routes.lost import handed_over
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.positions import Positions
 
@@ -77,7 +77,7 @@ async def stage_lost_groups(scene: Scene) -> Result:
     names = list(scene.wave.groups)
     by = told_by(scene.leg, scene.run.part)
     known = await _known(scene, names, by)
-    handed = await _by_maps(scene, by, known)
+    handed = await handed_over(scene.there, by.link, await _handed(scene), known.groups)
     for name, group in known.groups.items():
         if group.state.is_active:
             raise NotYetError(f"group {name} has members on {scene.there.name}")
@@ -105,22 +105,6 @@ async def stage_lost_groups(scene: Scene) -> Result:
         raise UnknownGroupError(scene.leg.migration.name, scene.wave.name, tuple(unknown), *contexts, verb, flag)
     found = {name: places for name, places in staged.items() if places}
     return {"groups": found, "undo": new_id(now_ms()), DOUBTS: doubts}
-
-
-async def _by_maps(scene: Scene, by: Leg, known: _Known) -> GroupsHandedOver:
-    """What members have handed over, translated; where no map is, that is said, and nothing of it is used."""
-    found = await _handed(scene)
-    if known.copied is not None:
-        return await handed_over(scene.there, by.link, found, known.groups)
-    return GroupsHandedOver(
-        {},
-        tuple(
-            f"group {name} was read up to {at:,} in {partition} of {scene.here.name}: no offset map on "
-            f"{scene.there.name} tells where that is"
-            for name, positions in sorted(found.items())
-            for partition, at in sorted(positions.items())
-        ),
-    )
 
 
 def _not_known(

@@ -5,13 +5,14 @@ Nothing is taken for certain that is not: each doubt is told, with the partition
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anabranch.groups.undo import UndoRecord, same
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, Group, GroupState
+from anabranch.model.link import UnknownLinkError
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.translate import After, to_target
 from anabranch.operations.groups import sync
@@ -48,10 +49,14 @@ async def handed_over(
 
     ``positions`` are by group, TOPIC-PARTITION on the source, and ``groups`` what the target has of them.  Where a
     record was read that was not copied the group goes on behind what was, or where it was on the target if that is
-    further: that is told, with both offsets.  Raises ClusterError.
+    further: that is told, with both offsets.  Where the target has no such link nothing is translated, which is told,
+    too.  Raises ClusterError.
     """
     asked = sorted({(TopicPartition.parse(name), at) for each in positions.values() for name, at in each.items()})
-    found = await translate(target, link, asked) if asked else None
+    try:
+        found = await translate(target, link, asked) if asked else None
+    except UnknownLinkError:
+        return GroupsHandedOver({}, tuple(_untold(target, positions)))
     answers = {} if found is None else {(one.partition, one.offset): one for one in found.answers}
     made: dict[str, dict[TopicPartition, Commit]] = {}
     doubts = []
@@ -72,6 +77,13 @@ async def handed_over(
                 )
             writes[answer.to] = Commit(there)
     return GroupsHandedOver(made, tuple(doubts))
+
+
+def _untold(target: Cluster, positions: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    for name, read in sorted(positions.items()):
+        for partition, offset in sorted(read.items()):
+            where = f"no offset map on {target.name} tells where that is"
+            yield f"group {name}: {partition} was read up to {offset:,}, and {where}"
 
 
 async def move_without(target: Cluster, link: str, positions: Mapping[str, Mapping[str, int]]) -> MovedWithout:
@@ -97,8 +109,15 @@ async def move_without(target: Cluster, link: str, positions: Mapping[str, Mappi
 
 
 async def copied_to(target: Cluster, link: str, topics: Iterable[str]) -> tuple[str, ...]:
-    """Up to where partitions of some topics were copied, each in words; raises ClusterError."""
-    wanted, maps = frozenset(topics), await read_maps(target, link, None)
+    """Up to where partitions of some topics were copied, each in words; raises ClusterError.
+
+    None where no such link leads to the target: nothing of them was copied.
+    """
+    wanted = frozenset(topics)
+    try:
+        maps = await read_maps(target, link, None)
+    except UnknownLinkError:
+        return ()
     return tuple(
         f"{at} was copied up to {end.end:,}: what was written there later is not on {target.name}"
         for at, lane in sorted(maps.maps.items())

@@ -14,9 +14,10 @@ from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import is_left_out, left_out_words, stays_there
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.options import PLAIN, WaveOptions
-from anabranch.migration.run import PassedError, WaveRunState, lost_meanwhile
+from anabranch.migration.run import PassedError, WaveRunState, key_of, lost_meanwhile
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
+from anabranch.migration.steps import StepKind
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
@@ -55,7 +56,8 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     stands = known.stands(request.wave)
     runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
     results = inherited(stands.leg_of(verb, asked), verb, runs, purge=asked.purge)
-    purges = asked.purge and (bool(results) or stands.state is not WaveState.PLANNED)
+    made = key_of(StepKind.LOOK, request.wave) in results
+    purges = asked.purge and (made or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
     return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
