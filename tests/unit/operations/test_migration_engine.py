@@ -191,7 +191,7 @@ def test_what_holds_applications_up_for_too_long_is_taken_back(at: int) -> None:
 
     run = asyncio.run(carry_out(kept, "r", world, lambda: next(clock), nothing, nothing))
     assert (run.state, world.there) == (WaveRunState.CANCELLED, [])
-    assert run.why == f"it would hold applications up for longer than 0.05 s: {STEPS[at].text}"
+    assert run.why == f"it would hold applications up for longer than 0.05 s: {STEPS[at].text}: never"
 
 
 def test_before_anybody_is_held_up_it_waits_as_long_as_it_takes() -> None:

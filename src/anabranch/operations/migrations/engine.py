@@ -75,18 +75,22 @@ async def carry_out(
 ) -> WaveRun:
     """Go on with a run until it has ended; raises what reading and writing its journal raises.
 
-    ``tell`` hears what is waited for at each look, also where that is what it was.
+    ``tell`` hears what is waited for at each look, also where that is what it was.  A run that is turned back as it
+    would hold applications up for too long says what it waited for then.
     """
+    waited: tuple[int, str] = -1, ""
     while True:
         kept = await journals.read(run)
         move, why = decide(kept.run, now_ms(), kept.cancelled)
         if move is NextMove.NOTHING:
             return kept.run
         if move is NextMove.TURN:
-            await journals.write(kept, turned(kept.run, now_ms(), why))
+            is_late = not (kept.cancelled or kept.run.lost) and waited[0] == kept.run.at
+            await journals.write(kept, turned(kept.run, now_ms(), f"{why}: {waited[1]}" if is_late else why))
             continue
         waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps, now_ms)
         if waits:
+            waited = kept.run.at, waits
             await tell(kept.run, waits)
             await sleep(PAUSE_S)
 

@@ -1,0 +1,89 @@
+"""A group whose member does not leave: the switch waits for it, and all is put back once it has waited for too long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.standing import WaveState, WaveVerb
+from anabranch.model.link import UnknownLinkError
+from qa import links as engine
+from qa.service import until
+from tests.integration.kafka.security import context_of
+from tests.integration.links.groups import committed
+from tests.integration.links.test_migration_switch import until_same
+from tests.integration.links.topics import numbered, produce
+from tests.integration.migrations.conftest import Clusters
+from tests.integration.migrations.test_source_lost import LostStand, stand
+
+pytestmark = pytest.mark.test
+
+
+@contextmanager
+def member(made: LostStand, client_id: str) -> Iterator[list[bytes]]:
+    """A consumer of the wave's group on the source, which goes on; the values that it has read."""
+    read: list[bytes] = []
+    stop = threading.Event()
+    settings = {
+        "bootstrap.servers": made.old.bootstrap,
+        "group.id": made.wave.groups[0],
+        "client.id": client_id,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+
+    def go() -> None:
+        consumer = Consumer(settings)
+        consumer.subscribe(list(made.wave.topics))
+        while not stop.is_set():
+            message = consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                read.append(message.value())
+        consumer.close()
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    try:
+        yield read
+    finally:
+        stop.set()
+        thread.join()
+
+
+def switched_within(made: LostStand, longest_ms: int) -> WaveRun:
+    """A switch that may hold applications up for so long."""
+    return made.carry_out(made.switch(longest_ms))
+
+
+def test_a_group_that_never_empties_turns_the_switch_back_and_names_its_members(clusters: Clusters, store: str) -> None:
+    """Who reads on, and from where; the link copies on, nothing was committed there, and the member has heard nothing.
+
+    Once it has left the same switch goes well.
+    """
+    with stand(clusters, store) as made:
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        back = made.leg(1).link
+        with member(made, "till-7") as read:
+            until(lambda: len(read) > 10)
+            run = switched_within(made, 1_500)
+            assert run.state is WaveRunState.CANCELLED
+            assert run.why.startswith(
+                "it would hold applications up for longer than 1.5 s: wait until nobody reads in 1 group on old: "
+                f"group {group} is stable: till-7 at 127.0.0.1"
+            )
+            assert (made.stands.state, made.stands.leg.number) == (WaveState.COPYING, 0)
+            assert not engine.show(context_of(made.new, "admin"), made.leg().link).wanted.paused
+            with pytest.raises(UnknownLinkError):
+                engine.show(context_of(made.old, "admin"), back)
+            assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): None}
+            before = len(read)
+            produce(made.old, topic, numbered(5, first=900))
+            until(lambda: len(read) == before + 5)
+            until_same(made.old, made.new, topic)
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        assert committed(made.new, group, [(topic, 0)])[topic, 0] == (12, "noted")
