@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from anabranch.model.groups import GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason
+from anabranch.model.skew import ClockSkew
 from anabranch.model.topics import TopicPartition
 
 COMPACT = "compact"
@@ -122,7 +123,10 @@ class WriterInventory:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """One cluster, as it was seen at ``seen_ms``; ``version`` is read from the APIs that it offers."""
+    """One cluster, as it was seen at ``seen_ms``; ``version`` is read from the APIs that it offers.
+
+    ``clock`` is how far the clock of who looked is ahead of its controller's, None where that is not told.
+    """
 
     context: str
     cluster_id: str
@@ -133,6 +137,7 @@ class Inventory:
     groups: Mapping[str, GroupInventory] = field(hash=False)
     writers: tuple[WriterInventory, ...] | None
     unavailable: tuple[Reason, ...] = ()
+    clock: ClockSkew | None = None
 
     def readers(self, topics: Iterable[str]) -> list[GroupInventory]:
         """The groups that have committed offsets of one of some topics, by name."""

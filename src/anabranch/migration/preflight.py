@@ -20,6 +20,9 @@ from anabranch.model.transactions import span
 _EARLIEST_MS = 946_684_800_000
 """2000: what is older is an odd timestamp."""
 _AHEAD_MS = 3_600_000
+_CLOCK_WARNS_MS, _CLOCK_FORBIDS_MS = 10_000, 300_000
+"""From when on clocks are too far apart: what is judged by them is judged with an hour to spare."""
+_SET_CLOCKS = "have both keep time (NTP): the machine that the service runs on, those of its workers, and the brokers"
 
 
 def preflight(
@@ -60,9 +63,30 @@ def _whole(migration: Migration, source: Inventory, target: Inventory) -> Iterat
             "name two clusters",
         )
     yield from (*source.unavailable, *target.unavailable)
+    for seen in (source, target):
+        yield from _clock(seen)
     taken = {topic for wave in migration.waves for topic in wave.topics}
     if left := sorted(topic for topic in source.topics if topic not in taken and is_moved(topic)):
         yield _info(f"{named(left, 'topic')} of {source.context} {verb(left, 'is', 'are')} in no wave")
+
+
+def _clock(seen: Inventory) -> Iterator[Reason]:
+    """A clock that is off by minutes.
+
+    Whether a broker still knows a producer id is judged by the clock here, with an hour to spare, and brokers of 4.0
+    and later refuse control records that are an hour ahead of theirs.
+    """
+    off = seen.clock
+    if off is None or off.at_least_ms < _CLOCK_WARNS_MS:
+        return
+    side = "ahead of" if off.is_ahead else "behind"
+    told = f"the clock of the machine that plans this is {off.at_least_ms / 1000:,.1f} s {side} that of {seen.context}"
+    told += f" at the least, known within {off.within_ms / 1000:,.1f} s"
+    if off.at_least_ms < _CLOCK_FORBIDS_MS:
+        yield _warning(f"{told}: ages and lags that are shown are off by that", _SET_CLOCKS)
+    else:
+        most = f"{_CLOCK_FORBIDS_MS // 60_000} min"
+        yield _error(f"{told}; {most} are allowed: it is judged by clocks what a broker still remembers", _SET_CLOCKS)
 
 
 def _wave(wave: Wave, source: Inventory, estimate: Estimate) -> Iterator[Reason]:

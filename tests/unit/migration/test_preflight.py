@@ -13,6 +13,7 @@ from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.model.clock import DAY_MS
 from anabranch.model.groups import GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason, Severity
+from anabranch.model.skew import ClockSkew
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -132,6 +133,19 @@ def test_routes_alone_hold_only_clients_of_the_sdk() -> None:
     assert of(Severity.WARNING, found(asked, replace(SOURCE, writers=writers))) == [
         "1 producer wrote within a day, and routes hold only those that use the SDK"
     ]
+
+
+def test_clocks_that_are_far_apart_forbid_a_migration_and_seconds_are_told() -> None:
+    """With how far, to which side, and how exactly that is known; what may be the question's own time is nothing."""
+    slow = ClockSkew(-20_000, 20_000)
+    assert of(Severity.WARNING, found(source=replace(SOURCE, clock=slow))) == []
+    (told,) = of(Severity.WARNING, found(target=replace(TARGET, clock=ClockSkew(12_000, 12_040))))
+    assert told.startswith("the clock of the machine that plans this is 12.0 s ahead of that of new at the least")
+    (told,) = of(Severity.ERROR, found(source=replace(SOURCE, clock=ClockSkew(-301_500, -300_000))))
+    assert told == (
+        "the clock of the machine that plans this is 300.0 s behind that of old at the least, known within 1.5 s; "
+        "5 min are allowed: it is judged by clocks what a broker still remembers"
+    )
 
 
 def test_what_is_odd_of_a_topic_is_told() -> None:

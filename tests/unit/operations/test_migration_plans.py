@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch.config.migration_file import migration_fields, migration_of
+from anabranch.kafka import controller_clock
 from anabranch.kafka.admin import create_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
@@ -16,6 +17,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.migration.steps import start_steps
+from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
@@ -96,6 +98,16 @@ def test_a_plan_has_every_step_and_every_reason(both: Lab) -> None:
     assert planned(both, migration).hash == found.hash
     slower = replace(migration, limits=Limits(source_rate=1_000_000))
     assert planned(both, slower).hash != found.hash
+
+
+def test_a_clock_that_is_off_is_refused_with_numbers(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By both clusters' controllers, which this machine is ten minutes ahead of."""
+    migration = discovered(both).migration
+    assert planned(both, migration).ok
+    monkeypatch.setattr(controller_clock, "now_ms", lambda: now_ms() + 600_000)
+    found = planned(both, migration).errors
+    assert [reason.what.split(" at the least")[0].rsplit(" that of ")[-1] for reason in found] == ["old", "new"]
+    assert all("s ahead of" in reason.what and reason.fix.startswith("have both keep time") for reason in found)
 
 
 def test_a_cluster_that_is_not_the_one_of_the_migration_is_refused(both: Lab) -> None:

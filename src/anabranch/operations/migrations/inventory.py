@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError
 from anabranch.kafka import admin, log_dirs
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster, ClusterMetadata
+from anabranch.kafka.controller_clock import clock_skew
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import code_name
 from anabranch.kafka.headers import headers_from
@@ -34,6 +35,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.filters import INTERNAL
 from anabranch.model.groups import Group
 from anabranch.model.reasons import Reason, Severity
+from anabranch.model.skew import ClockSkew
 from anabranch.model.topics import TopicPartition
 
 T = TypeVar("T")
@@ -80,6 +82,7 @@ async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
     samples = await _samples(cluster, metadata, names, first, notes)
     found_groups = await notes.of("groups are", _groups(cluster, first), {})
     writers = await notes.of("who writes is", _writers(cluster, metadata, partitions, notes), None)
+    clock = await _clock(cluster, notes)
     per_second = await _growth(cluster, partitions, first, began, watch_s)
     topics: dict[str, TopicInventory] = {}
     for name in names:
@@ -104,7 +107,18 @@ async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
         found_groups,
         writers,
         tuple(notes.reasons),
+        clock,
     )
+
+
+async def _clock(cluster: Cluster, notes: _Notes) -> ClockSkew | None:
+    """How far the clock here is ahead of the cluster's; that it is not told is a reason."""
+    known = len(notes.reasons)
+    found = await notes.of("the clock of its controller is", clock_skew(cluster), None)
+    if found is None and len(notes.reasons) == known:
+        what = f"the clock of {cluster.name} is not known: brokers tell it from 3.3 on, without ZooKeeper"
+        notes.reasons.append(Reason.found(Severity.INFO, what))
+    return found
 
 
 async def _growth(
