@@ -194,3 +194,31 @@ full("a source that does not answer is left without it, and reconciled when it i
   await wave(page, "orders").getByText("Its applications are on new; move-orders-back keeps old up to date").waitFor();
   sound(page);
 });
+
+full("a target that does not answer is left without it, and reconciled when it is back", async () => {
+  await stand.say("away new");
+  await page.goto(`${stand.url}/clusters`);
+  await page.getByRole("row", { name: /^new/ }).getByText(/cannot be reached|does not answer|no broker/i).first().waitFor();
+  await page.goto(stand.url + at());
+  await page.getByRole("button", { name: "Go back wave orders" }).click();
+  await dialog(page).getByLabel(/The target is gone: go on from what was copied back/).check();
+  await dialog(page).getByLabel("Groups of which nothing is known without the target").selectOption("earliest");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText(/orders-0.*(is not known|was never seen)/).first().waitFor();
+  await dialog(page).getByText("--target-lost --unknown-groups earliest").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText(/The reverse of wave orders is done\. \d doubts:/).waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("there is no way to new: target lost").waitFor();
+  await wave(page, "orders").getByText("It was led back without its target").waitFor();
+  await looks("a wave without its target");
+  await stand.say("back new");
+  await page.getByRole("button", { name: "Reconcile wave orders" }).click();
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("it answers").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("The reconcile of wave orders is done.").waitFor();
+  await close(page);
+  await wave(page, "orders").getByText("Its applications are on old; move-orders-2 copies to new").waitFor();
+  sound(page);
+});

@@ -9,8 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.migration.ends import End
-from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.steps import MigrationStep, Part, StepKind
+
+_CALLED = {
+    "prove that the source is gone": StepKind.PROVE_LOST,
+    "find groups without the source": StepKind.LOST_GROUPS,
+    "translate checkpoints without the source": StepKind.LOST_CHECKPOINTS,
+    "prove that the source is back": StepKind.PROVE_FOUND,
+}
+"""What some steps were called while only a source could be left as lost; journals of then are kept."""
 
 
 def run_fields(run: WaveRun) -> dict[str, Any]:
@@ -45,13 +53,13 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields["migration"],
         fields["wave"],
         fields["what"],
-        tuple(MigrationStep(StepKind(kind), subject, text) for kind, subject, text in fields["steps"]),
+        tuple(MigrationStep(_kind(kind), subject, text) for kind, subject, text in fields["steps"]),
         fields["began_ms"],
         fields["longest_ms"],
         WaveRunState(fields["state"]),
         fields["at"],
         fields["is_begun"],
-        fields["results"],
+        {_key(key): result for key, result in fields["results"].items()},
         fields["why"],
         Part(fields["part"]),
         fields["leg"],
@@ -61,3 +69,12 @@ def run_of(fields: Mapping[str, Any]) -> WaveRun:
         fields.get("lost", ""),
         End(fields.get("lost_end", End.SOURCE.value)),
     )
+
+
+def _kind(called: str) -> StepKind:
+    return _CALLED[called] if called in _CALLED else StepKind(called)
+
+
+def _key(called: str) -> str:
+    kind, _, subject = called.partition(": ")
+    return key_of(_CALLED[kind], subject) if kind in _CALLED else called

@@ -62,11 +62,11 @@ class StepKind(StrEnum):
     STOP_LINK = "stop link"
 
     # A switch without the cluster that is left, and what is done once that is back.
-    PROVE_LOST = "prove that the source is gone"
+    PROVE_LOST = "prove that the cluster is gone"
     LOST_TAIL = "find the lost tail"
-    LOST_GROUPS = "find groups without the source"
-    LOST_CHECKPOINTS = "translate checkpoints without the source"
-    PROVE_FOUND = "prove that the source is back"
+    LOST_GROUPS = "find groups without the cluster"
+    LOST_CHECKPOINTS = "translate checkpoints without the cluster"
+    PROVE_FOUND = "prove that the cluster is back"
     FIND_TAIL = "find what was not copied"
     RESUME_LINK = "resume link"
     PUT_BACK = "put back what was left"

@@ -115,12 +115,13 @@ def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
         elif word == "wait":
             gate.unlink(missing_ok=True)
         elif word == "away":
-            for broker in sides["old"].brokers:
+            for broker in sides[told[0] if told else "old"].brokers:
                 broker.kill()
         elif word == "back":
-            for broker in sides["old"].brokers:
+            side = sides[told[0] if told else "old"]
+            for broker in side.brokers:
                 broker.start()
-            sides["old"].wait_ready()
+            side.wait_ready()
         elif word == "committed":
             position = committed(sides[told[0]], GROUP, [(TOPIC, 0)])[TOPIC, 0]
             found = None if position is None else position[0]

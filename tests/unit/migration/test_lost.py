@@ -99,12 +99,12 @@ def test_the_order_of_a_switch_without_its_source_is_that_of_the_documents() -> 
         hooks=Hooks(release="go"),
     )
     assert [step.kind.value for step in lost_switch_steps(leg_of(wave), Part.ALL, UnknownGroups.REFUSE)] == [
-        "prove that the source is gone",
+        "prove that the cluster is gone",
         "fence producers",
         "pause link",
         "find the lost tail",
-        "find groups without the source",
-        "translate checkpoints without the source",
+        "find groups without the cluster",
+        "translate checkpoints without the cluster",
         "point of no return",
         "publish groups",
         "publish checkpoints",

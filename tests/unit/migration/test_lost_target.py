@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.migration.ends import End
 from anabranch.migration.inherited import inherited
+from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.left_out import is_left_out, left_out_words
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import LostState, goes_without, loses_tail, never_ran
@@ -224,7 +225,7 @@ def test_a_fence_that_was_left_on_the_source_is_put_back_once_it_is_back() -> No
     assert "once old answers `anabranch migrate reconcile move --wave orders` puts it back" in told
     back = made(FENCED, [*runs, over], WaveVerb.RECONCILE)
     assert [(step.kind.value, step.subject) for step in back.steps] == [
-        ("prove that the source is back", "orders"),
+        ("prove that the cluster is back", "orders"),
         ("point of no return", "orders"),
         ("put back what was left", "prepare reverse link: move-orders-back"),
         ("put back what was left", "fence producers: acl"),
@@ -253,7 +254,7 @@ def test_a_fence_that_was_left_is_not_taken_for_somebody_elses_by_whoever_denies
     found = replace(
         done(made(FENCED, runs, WaveVerb.RECONCILE)),
         results={
-            "prove that the source is back: orders": {"denied": [THEIRS]},
+            "prove that the cluster is back: orders": {"denied": [THEIRS]},
             "fence producers: acl": {"made": [OURS]},
         },
     )
@@ -284,3 +285,13 @@ def test_a_job_has_its_own_way_out_where_nothing_tells_where_it_would_go_on() ->
     with pytest.raises(WaveStateError, match="cannot reverse: where job sums would go on") as error:
         steps_for(stands(wave, runs), WaveVerb.REVERSE, LOST)
     assert "checkpoint undo" in error.value.hint
+
+
+def test_a_journal_of_when_only_a_source_could_be_lost_is_read() -> None:
+    """Its steps, and what they wrote down, are found by the words of now."""
+    run = done(made(WAVE, switched(WAVE), WaveVerb.REVERSE, LOST))
+    fields = run_fields(replace(run, results={"find groups without the cluster: earliest": {"groups": {}}}))
+    former = {"lost_end": None, "results": {"find groups without the source: earliest": {"groups": {}}}}
+    steps = [[kind.replace("the cluster", "the source"), *rest] for kind, *rest in fields["steps"]]
+    kept = {name: value for name, value in {**fields, **former, "steps": steps}.items() if name != "lost_end"}
+    assert kept["steps"] != fields["steps"] and run_of(kept) == run_of(fields)

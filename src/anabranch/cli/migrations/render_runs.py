@@ -86,7 +86,8 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
 def _lost(wave: Mapping[str, Any]) -> Iterable[RenderableType]:
     """What may be lost with a cluster that a wave was led away from, or is not known without it."""
     if wave["lost"]:
-        yield Text(f"wave {wave['name']}: {wave['lost']}; there is no way back", "yellow")
+        way = "back" if wave["leg"] % 2 else "there"
+        yield Text(f"wave {wave['name']}: {wave['lost']}; there is no way {way}", "yellow")
     elif wave["is_gone"]:
         yield Text(f"wave {wave['name']}: {wave['gone']} did not answer, and does not keep up", "yellow")
     yield from (Text(f"  {printable(one)}", "yellow") for one in wave["doubts"])

@@ -88,9 +88,9 @@ async def stage_checkpoint(scene: Scene) -> Result:
 
 
 async def stage_lost_checkpoint(scene: Scene) -> Result:
-    """The same where the source is gone: a position behind what was copied is where the copies end, and is told.
+    """The same where the cluster that is left is gone: a position behind the copies is where they end, and is told.
 
-    A batch that had begun runs again on the target, with what was copied of it.
+    A batch that had begun runs again on the other one, with what was copied of it.
     """
     return await _staged(scene, is_cut=True)
 
@@ -154,7 +154,7 @@ async def _unstage(at: str, to: str, owner: str) -> None:
 
 
 def _kept(scene: Scene) -> Mapping[str, Any]:
-    """What staging has written down, with the source or without."""
+    """What staging has written down, with that cluster or without."""
     with_source = scene.run.result(StepKind.STAGE_CHECKPOINTS, scene.subject)
     return with_source or scene.run.result(StepKind.LOST_CHECKPOINTS, scene.subject)
 
@@ -167,7 +167,7 @@ def _refuse_running(scene: Scene, move: JobMove, seen: SeenJob) -> None:
 
 
 def _by(scene: Scene) -> Leg:
-    """The leg whose link translates; without the source only that of the target can be asked."""
+    """The leg whose link translates; without the cluster that is left only the other one can be asked."""
     return scene.leg if goes_without(scene.run) else translated_by(scene.leg, scene.run.part)
 
 
@@ -218,7 +218,9 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: 
     if by != scene.leg:  # whose map no command reads backwards
         shows = f"see where it stands: anabranch checkpoint inspect {move.at}"
     if not waits:
-        shows += "; where it cannot be told without the source take the job out of the wave: anabranch migrate set"
+        shows += (
+            f"; where it cannot be told without {scene.leg.here} take the job out of the wave: anabranch migrate set"
+        )
     raise JobBlockedError(move.job.name, f"{move.at}: {told}", shows)
 
 

@@ -60,11 +60,12 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     purges = asked.purge and (made or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
-    return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, _beside(known, stands, verb))
+    beside = _beside(known, stands, verb, asked)
+    return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
 
 
-def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb) -> list[Reason]:
-    """What is against it, or worth a look, beside what its steps would meet."""
+def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
+    """What is against it, or worth a look, beside what its steps would meet; a lost cluster can be compared no more."""
     if verb not in (WaveVerb.SWITCH, WaveVerb.REVERSE):
         return []
     found = []
@@ -74,7 +75,8 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb) -> list
         fix = f"`anabranch migrate release {name}{part}`"
         found.append(Reason.found(Severity.ERROR, f"wave {wave} is held: {why}", fix))
     checked = [run for run in known.runs if (run.wave, run.journal["what"]) == (wave, WaveVerb.VERIFY.value)]
-    if not any(run.state == WaveRunState.DONE.value and run.journal["leg"] == stands.leg.number for run in checked):
+    done = (run for run in checked if run.state == WaveRunState.DONE.value)
+    if asked.lost is None and not any(run.journal["leg"] == stands.leg.number for run in done):
         fix = f"`anabranch migrate verify {name} --wave {wave}`"
         found.append(Reason.found(Severity.WARNING, f"what {stands.leg.link} has copied was not compared", fix))
     if approvers := stands.leg.migration.approvers:
