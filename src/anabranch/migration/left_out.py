@@ -74,6 +74,9 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
         yield from (f"not put back on {gone}: {step.text}" for step in stay)
         if any(step.kind in _MADE_UP_FOR for step in stay):
             yield f"once {gone} answers `{command.format('reconcile')}` puts it back"
+        if any(step.kind is StepKind.CREATE_LINK for step in stay):
+            delete = f"`anabranch link delete {leg.link} --target {gone}`"
+            yield f"once {gone} answers {delete}, then delete the topics that it made: the next start needs them empty"
     else:
         left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]
         yield from (f"left out, for {gone} is gone: {step.text}" for step in left)

@@ -106,7 +106,7 @@ def returned_steps(leg: Leg, left: Iterable[MigrationStep]) -> tuple[MigrationSt
     wave = leg.wave.name
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.here} answers, and is the cluster that was left"),
-        MigrationStep(StepKind.JOURNAL, wave, f"write down that what was left on {leg.here} is put back"),
+        MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.here} is back"),
         *put_back_steps(leg.here, left),
     )
 

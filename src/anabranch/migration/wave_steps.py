@@ -91,6 +91,8 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         case WaveVerb.RECONCILE if stands.left is not None:
             began = leg.at(stands.left.leg)
             return WavePart(began, Part.ALL, returned_steps(began, left_behind(began, stands.left)))
+        case WaveVerb.RECONCILE if stands.gone is leg.begins_at:
+            return WavePart(leg, Part.ALL, returned_steps(leg, ()))
         case WaveVerb.RECONCILE:
             why = "it was not led away from a lost cluster, nor was anything left on one"
             raise refuse(why, "look at it: `anabranch migrate status`")
@@ -154,7 +156,9 @@ def _refuse_purge(stands: WaveStanding, asked: WaveOptions) -> None:
     if asked.purge:
         leg, name = stands.leg, stands.leg.migration.name
         fix = f"cancel it without --purge now, and once {leg.there} answers: `anabranch migrate cancel {name} --purge`"
-        raise WaveStateError(name, leg.wave.name, WaveVerb.CANCEL.value, f"{leg.there} is gone, with its topics", fix)
+        raise WaveStateError(
+            name, leg.wave.name, WaveVerb.CANCEL.value, f"nothing is asked of {leg.there}, which was lost", fix
+        )
 
 
 def _led_again(stands: WaveStanding, went: Part, groups: UnknownGroups) -> WavePart:

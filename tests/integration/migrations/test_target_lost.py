@@ -25,6 +25,7 @@ from anabranch.migration.wave_steps import WaveStateError, steps_for
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
 from anabranch.model.link import ModePolicy
+from anabranch.operations.migrations import linking
 from anabranch.operations.migrations.fencing import denials
 from anabranch.operations.migrations.waves import WaveRunPlan, plan, planned_run
 from anabranch.sandbox import ClusterSpec
@@ -227,6 +228,23 @@ def test_a_way_back_that_never_ran_says_so_and_positions_are_exact_all_the_same(
         made.back()
         refused = made.ended(WaveVerb.RECONCILE)
         assert f"6 records (offsets {ends} to {ends + 5}) of {topic}-0" in refused.why
+
+
+def test_a_way_back_of_an_older_version_that_never_ran_is_refused(
+    clusters: Clusters, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which topics its offset maps are of stands on the target alone: nothing is guessed, and all is put back."""
+
+    async def unnamed(*_: object) -> None:
+        """As it was done before."""
+
+    monkeypatch.setattr(linking, "_name_topics", unnamed)
+    with switched(clusters, store, idle=True) as made:
+        made.away()
+        run = made.ended(WaveVerb.REVERSE, AGAIN)
+        assert run.state is WaveRunState.CANCELLED
+        assert f"{made.leg(1).link} has never run, and which partitions its 2 offset maps on old are of" in run.why
+        assert not engine.show(context_of(made.old, "admin"), made.leg(1).link).wanted.paused
 
 
 def test_a_switch_whose_target_dies_behind_the_point_of_no_return_is_led_back(clusters: Clusters, store: str) -> None:

@@ -83,7 +83,7 @@ def test_a_wave_stays_on_the_source_where_its_target_never_comes_back(wave: Wave
     """A cancel asks nothing of it; what is stored there is named, and no topic of it can be deleted now."""
     runs = switched(wave)
     runs.append(done(made(wave, runs, WaveVerb.REVERSE, LOST)))
-    with pytest.raises(WaveStateError, match="new is gone, with its topics") as error:
+    with pytest.raises(WaveStateError, match="nothing is asked of new, which was lost") as error:
         steps_for(stands(wave, runs), WaveVerb.CANCEL, WaveOptions(purge=True))
     assert "without --purge now" in error.value.hint
     over = made(wave, runs, WaveVerb.CANCEL)
@@ -182,12 +182,27 @@ def test_what_is_under_way_is_ended_first() -> None:
     assert "`anabranch migrate cancel move --wave orders --reason WHY --target-lost`" in error.value.hint
 
 
+def test_a_cluster_that_left_nothing_to_put_back_is_only_seen_to_answer() -> None:
+    """It was gone before anything was done there: a reconcile says that it is back."""
+    runs = [done(made(WAVE, [], WaveVerb.START))]
+    over = ended(lost_meanwhile(made(WAVE, runs, WaveVerb.SWITCH), WHY), WAVE, lambda _: None)
+    now = stands(WAVE, [*runs, over])
+    assert (now.gone, now.left) == (End.SOURCE, None)
+    back = made(WAVE, [*runs, over], WaveVerb.RECONCILE)
+    assert [step.kind for step in back.steps] == [StepKind.PROVE_FOUND, StepKind.JOURNAL]
+    assert stands(WAVE, [*runs, over, done(back)]).gone is None
+
+
 def test_a_start_whose_target_dies_says_what_it_has_left_there() -> None:
     """Its link, and access rules; nothing of it can be put back by anybody but who finds that cluster again."""
     point = at_each_point(made(WAVE, [], WaveVerb.START))[-1]
     over = ended(lost_meanwhile(point, WHY, End.TARGET), WAVE, lambda _: None)
     told = left_out_words(Leg(migration(WAVE), WAVE), over)
-    assert told == ("not put back on new: create link move-orders from old to new: 1 topic",)
+    assert told == (
+        "not put back on new: create link move-orders from old to new: 1 topic",
+        "once new answers `anabranch link delete move-orders --target new`, then delete the topics that it made: the "
+        "next start needs them empty",
+    )
     assert stands(WAVE, [over]).state is WaveState.PLANNED
 
 
