@@ -148,7 +148,7 @@ def assert_done(made: KillStand, run: WaveRun, trip: Trip) -> None:
             assert_purged(made, purged=bool(trip.request))
 
 
-WITHOUT_SOURCE = {
+WITHOUT_CLUSTER = {
     StepKind.PROVE_LOST,
     StepKind.LOST_TAIL,
     StepKind.LOST_GROUPS,
@@ -156,18 +156,19 @@ WITHOUT_SOURCE = {
     StepKind.PROVE_FOUND,
     StepKind.FIND_TAIL,
     StepKind.RESUME_LINK,
+    StepKind.PUT_BACK,
 }
-"""Steps of a switch without its source, and of what is done when that is back."""
+"""Steps of a switch without the cluster that is left, and of what is done when that is back."""
 
 
 def test_each_kind_of_step_is_in_an_itinerary(tmp_path: Path) -> None:
-    """So that none is left out of those that an engine is killed in; engines die in others in test_source_lost.py."""
+    """So that none is left out of those that an engine is killed in; engines die in others in test_*_lost.py."""
     found: set[StepKind] = set()
     for order, trips in ITINERARIES.values():
         migration = migration_of("move", tmp_path, order)
         for trip in trips:
             found |= set() if trip.quietly else kinds(migration, trip)
-    assert found == set(StepKind) - WITHOUT_SOURCE
+    assert found == set(StepKind) - WITHOUT_CLUSTER
 
 
 def kinds(migration: Migration, trip: Trip) -> set[StepKind]:
