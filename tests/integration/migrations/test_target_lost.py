@@ -69,6 +69,29 @@ class TargetStand(LostStand):
         """Up to where the group's members have read."""
         return {self.wave.groups[0]: dict(self.read)} if self.read else {}
 
+    def left_alone(self, dies: Callable[[WaveRun], bool], *, within: bool = False) -> WaveRun:
+        """A switch whose engine dies, then the target; a person says so, and it is gone on with to its end.
+
+        ``within``: it dies once it has written down that the next step is begun.
+        """
+        run = self.verb(WaveVerb.SWITCH)
+        with pytest.raises(DiedError):
+            self.carry_out(run, dies)
+        self.away()
+        kept = self.store.run(run)
+        died = begun(run_of(kept.journal)) if within else run_of(kept.journal)
+        journal = lost_meanwhile(died, "mei: new is gone", End.TARGET)
+        self.store.keep(run, kept.revision, kept.state, run_fields(journal), is_open=True)
+        return self.carry_out(run)
+
+
+def entry_at(made: TargetStand, group: str) -> bytes:
+    """The record at which a group is on the target."""
+    (topic,) = made.wave.topics
+    at = committed(made.new, group, [(topic, 0)])[topic, 0]
+    assert at is not None
+    return next(digest for digest, offset in offsets(made.new, topic).items() if offset == at[0])
+
 
 @contextmanager
 def switched(
@@ -254,16 +277,11 @@ def test_a_switch_whose_target_dies_behind_the_point_of_no_return_is_led_back(cl
         made.stack.callback(made.back)
         (topic,) = made.wave.topics
 
+        kinds = [step.kind for step in steps_for(made.stands, WaveVerb.SWITCH).steps]
+
         def left_alone(kind: StepKind) -> WaveRun:
-            run = made.verb(WaveVerb.SWITCH)
-            at = [step.kind for step in run_of(made.store.run(run).journal).steps].index(kind)
-            with pytest.raises(DiedError):
-                made.carry_out(run, lambda one: one.is_begun and one.at == at)
-            made.away()
-            kept = made.store.run(run)
-            journal = lost_meanwhile(begun(run_of(kept.journal)), "mei: new is gone", End.TARGET)
-            made.store.keep(run, kept.revision, kept.state, run_fields(journal), is_open=True)
-            return made.carry_out(run)
+            at = kinds.index(kind)
+            return made.left_alone(lambda one: one.is_begun and one.at == at, within=True)
 
         over = left_alone(StepKind.PUBLISH_GROUPS)
         assert (over.state, made.stands.leg.number, made.stands.gone) == (WaveRunState.CANCELLED, 0, End.TARGET)
@@ -281,6 +299,38 @@ def test_a_switch_whose_target_dies_behind_the_point_of_no_return_is_led_back(cl
         assert (over.state, made.stands.state) == (WaveRunState.DONE, WaveState.PLANNED)
 
 
+@pytest.mark.full
+def test_a_target_dies_at_each_point_of_a_switch(clusters: Clusters, store: str) -> None:
+    """One after the other; where nobody was let go there all is as before, and is copied on once the target is back."""
+    with stand(clusters, store) as found:
+        made = TargetStand(found.old, found.new, found.migration, found.store, found.stack, found.runs, found.links)
+        made.stack.callback(made.back)
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        kinds = [step.kind for step in steps_for(made.stands, WaveVerb.SWITCH).steps]
+        let_go = kinds.index(StepKind.RUN_REVERSE)
+        first = itertools.count(2000, 10)
+        for number, is_begun in itertools.product(range(let_go), (True, False)):
+
+            def dies(one: WaveRun, at: int = number, is_begun: bool = is_begun) -> bool:
+                return one.is_begun is is_begun and one.at == (at if is_begun else at + 1)
+
+            over = made.left_alone(dies)
+            assert (over.state, over.why) == (WaveRunState.CANCELLED, "mei: new is gone"), number
+            assert (made.stands.leg.number, made.stands.gone, made.stands.lost) == (0, End.TARGET, None)
+            produce(made.old, topic, numbered(3, first=next(first)))
+            commit(made.old, group, {(topic, 0): (newest_offset(made.old, topic) - 2, "read on")})
+            made.back()
+            assert made.ended(WaveVerb.RECONCILE).state is WaveRunState.DONE
+            assert (made.stands.gone, made.stands.left) == (None, None)
+            assert not engine.show(context_of(made.new, "admin"), made.leg().link).wanted.paused
+        until_same(made.old, made.new, topic)
+        assert len(set(values(made.new, topic))) == len(values(made.new, topic))
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        read = newest_offset(made.old, topic) - 2
+        assert offsets(made.old, topic)[entry_at(made, group)] == read
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("order", [WaveOrder.CONSUMERS_FIRST, WaveOrder.PRODUCERS_FIRST])
 def test_the_part_that_went_there_is_led_back(clusters: Clusters, store: str, order: WaveOrder) -> None:
     """Consumers read again what they had read there, and nothing is lost; of producers the tail is named."""
