@@ -30,7 +30,7 @@ _LANDS_THERE = {
 }
 """Steps that change something on the cluster where a leg ends: its link is stored there, too."""
 _FENCES = (FenceKind.ACL.value, FenceKind.HOOK.value)
-_STAYS = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE, StepKind.CREATE_LINK, StepKind.ACCESS}
+_STAYS = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE, StepKind.CREATE_LINK}
 """What leaves something behind on a cluster where it is not put back."""
 _PUT_BACK_LATER = {StepKind.FENCE, StepKind.PREPARE_REVERSE}
 _MADE_UP_FOR = {*_PUT_BACK_LATER, StepKind.PAUSE_LINK}
@@ -76,7 +76,7 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
             yield f"once {gone} answers `{command.format('reconcile')}` puts it back"
         if any(step.kind is StepKind.CREATE_LINK for step in stay):
             delete = f"`anabranch link delete {leg.link} --target {gone}`"
-            yield f"once {gone} answers {delete}, then delete the topics that it made: the next start needs them empty"
+            yield f"once {gone} answers: {delete}, and delete topics and access rules that the start made there"
     else:
         left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]
         yield from (f"left out, for {gone} is gone: {step.text}" for step in left)

@@ -144,7 +144,8 @@ def _there_already(stands: WaveStanding, asked: WaveOptions) -> tuple[str, str]:
         return f"its applications are on {leg.here} already", f"go back by: `{command.format('reconcile')}`"
     if asked.lost is not None:
         flag = LEADS_FROM[leg.begins_at][1]
-        fix = f"where {leg.here} is lost, go on from what {leg.there} has of it: `{on} {flag}`"
+        fix = f"where {leg.here} is lost, go on from what {leg.there} has of it: `{on} {flag}`; "
+        fix += f"where {leg.there} is, nobody has to be led anywhere"
         return f"its applications are on {leg.here}, and {leg.there} is what it would go without", fix
     if leg.leads_back:
         return f"its applications are on {leg.here} already", f"go back by: `{on}`"

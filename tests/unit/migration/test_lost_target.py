@@ -182,6 +182,15 @@ def test_what_is_under_way_is_ended_first() -> None:
     assert "`anabranch migrate cancel move --wave orders --reason WHY --target-lost`" in error.value.hint
 
 
+def test_a_cluster_that_is_lost_where_nobody_is_has_nobody_to_be_led() -> None:
+    """The verb leads from the cluster where applications are, and says so."""
+    runs = [done(made(WAVE, [], WaveVerb.START))]
+    with pytest.raises(WaveStateError, match="on old, and new is what it would go without") as error:
+        steps_for(stands(WAVE, runs), WaveVerb.REVERSE, LOST)
+    assert "`anabranch migrate switch move --wave orders --source-lost`" in error.value.hint
+    assert error.value.hint.endswith("; where new is, nobody has to be led anywhere")
+
+
 def test_a_cluster_that_left_nothing_to_put_back_is_only_seen_to_answer() -> None:
     """It was gone before anything was done there: a reconcile says that it is back."""
     runs = [done(made(WAVE, [], WaveVerb.START))]
@@ -200,8 +209,8 @@ def test_a_start_whose_target_dies_says_what_it_has_left_there() -> None:
     told = left_out_words(Leg(migration(WAVE), WAVE), over)
     assert told == (
         "not put back on new: create link move-orders from old to new: 1 topic",
-        "once new answers `anabranch link delete move-orders --target new`, then delete the topics that it made: the "
-        "next start needs them empty",
+        "once new answers: `anabranch link delete move-orders --target new`, and delete topics and access rules "
+        "that the start made there",
     )
     assert stands(WAVE, [over]).state is WaveState.PLANNED
 
