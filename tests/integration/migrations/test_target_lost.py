@@ -391,7 +391,7 @@ def test_the_source_allows_writing_again_where_its_wave_is_led_back_without_the_
 def test_a_fence_that_a_cancel_without_the_source_left_there_is_lifted_once_it_is_back(
     fenced: Clusters, store: str
 ) -> None:
-    """By a reconcile, or by the switch that comes next; a rule of somebody else's stays in both."""
+    """By a reconcile, by the switch that comes next, or as the wave is cancelled; a rule of somebody else's stays."""
     with stand(fenced, store, fences=(FenceKind.ACL,)) as made:
         (topic,) = made.wave.topics
         theirs, ours = sorted(denials(made.wave, [topic], (), ""), key=lambda rule: rule.principal)
@@ -425,4 +425,9 @@ def test_a_fence_that_a_cancel_without_the_source_left_there_is_lifted_once_it_i
             commit(made.new, made.wave.groups[0], {(topic, 0): (newest_offset(made.new, topic), "read on")})
             done = made.ended(verb)
             assert (done.state, done.why) == (WaveRunState.DONE, ""), verb
+        assert there() == {theirs: True, ours: False}
+        assert left().state is WaveRunState.CANCELLED
+        made.back()
+        over = made.ended(WaveVerb.CANCEL)
+        assert (over.state, made.stands.state, made.stands.left) == (WaveRunState.DONE, WaveState.PLANNED, None)
         assert there() == {theirs: True, ours: False}

@@ -42,7 +42,8 @@ def migrations(answer: Iterable[Mapping[str, Any]], now_ms: int) -> RenderableTy
 
 def _wave(wave: Mapping[str, Any], now_ms: int) -> tuple[str, ...]:
     run = wave["run"]
-    state = wave["state"] + (f", {wave['lost']}" if wave["lost"] else "")
+    without = f"{wave['gone']} did not answer" if wave["gone"] else ""
+    state = ", ".join(one for one in (wave["state"], wave["lost"] or without) if one)
     state += f" (held: {printable(wave['held'])})" if wave["held"] else ""
     under_way = "" if run is None or not run["is_open"] else f"{run['what']}, step {run['at'] + 1} of {run['steps']}"
     if under_way and run["waits"]:
