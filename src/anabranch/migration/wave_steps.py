@@ -156,7 +156,8 @@ def _refuse_purge(stands: WaveStanding, asked: WaveOptions) -> None:
     """Raise WaveStateError where topics of a cluster are to be deleted that does not answer."""
     if asked.purge:
         leg, name = stands.leg, stands.leg.migration.name
-        fix = f"cancel it without --purge now, and once {leg.there} answers: `anabranch migrate cancel {name} --purge`"
+        again = f"`anabranch migrate cancel {name} --wave {leg.wave.name} --purge`"
+        fix = f"cancel it without --purge now, and once {leg.there} answers: {again}"
         raise WaveStateError(
             name, leg.wave.name, WaveVerb.CANCEL.value, f"nothing is asked of {leg.there}, which was lost", fix
         )

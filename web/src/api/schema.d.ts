@@ -6239,7 +6239,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the source is gone" | "find the lost tail" | "find groups without the source" | "translate checkpoints without the source" | "prove that the source is back" | "find what was not copied" | "resume link" | "put back what was left" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the cluster is gone" | "find the lost tail" | "find groups without the cluster" | "translate checkpoints without the cluster" | "prove that the cluster is back" | "find what was not copied" | "resume link" | "put back what was left" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
