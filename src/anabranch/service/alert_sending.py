@@ -17,6 +17,7 @@ from http.client import HTTPException
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.model.secrets import SecretRef
 from anabranch.service.posting import post
+from anabranch.streams.alerts.jobs import AlertedJob
 
 TIMEOUT_S = 10.0
 SIGNATURE = "X-Anabranch-Signature"
@@ -26,11 +27,13 @@ SIGNATURE = "X-Anabranch-Signature"
 class AlertNotice:
     """What is told: ``state`` is ``firing`` or ``over``; ``id`` is the same however often it is told.
 
-    ``since_ms`` is when it came into its state, ``link`` the stream's page where the service knows its own address.
+    ``since_ms`` is when it came into its state, ``link`` its page where the service knows its own address.
+    With a ``target`` it is of the link of that name to it, else of a stream; a link has no owner.
     """
 
     id: str
     stream: str
+    target: str
     alert: str
     query: str
     state: str
@@ -91,7 +94,7 @@ async def send(name: str, receiver: Webhook | Mail, notice: AlertNotice) -> None
 def subject_of(notice: AlertNotice) -> str:
     """One line that says it all."""
     what = {"firing": notice.alert, "over": f"{notice.alert} is over"}.get(notice.state, notice.alert)
-    return f"stream {notice.stream}: {what}" + (f" ({notice.query})" if notice.query else "")
+    return f"{AlertedJob(notice.stream, notice.target).words}: {what}" + (f" ({notice.query})" if notice.query else "")
 
 
 def _post(receiver: Webhook, notice: AlertNotice) -> None:
@@ -110,7 +113,8 @@ def _mail(receiver: Mail, notice: AlertNotice) -> None:
     message["To"] = ", ".join(receiver.to)
     message["Date"] = formatdate(usegmt=True)
     message["Message-ID"] = make_msgid(notice.id, domain="anabranch")
-    lines = [notice.words, "", f"owner: {notice.owner}", *([notice.link] if notice.link else [])]
+    owner = [f"owner: {notice.owner}"] if notice.owner else []
+    lines = [notice.words, "", *owner, *([notice.link] if notice.link else [])]
     message.set_content("\n".join(lines) + "\n")
     context = ssl.create_default_context(cafile=receiver.ca)
     address = receiver.host, receiver.port

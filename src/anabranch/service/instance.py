@@ -95,12 +95,13 @@ class Instance:
             lambda: self.acting.acts,
             lineage=self.lineage_sending,
         )
-        told = settings.receivers, addresses.public or ""
-        self.alerting = Alerting(stored, self.streaming, self.hub, *told, lambda: self.acting.acts)
-        grants = partial(catalog_spec_for, stored, self.routing, self.clusters, settings.jobs.settings)
-        self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
         self.board = Board(self.clusters, self._read)
         self.stream_links = StreamLinks(self.board)
+        told = settings.receivers, addresses.public or ""
+        looked_at = stored, self.streaming, self.stream_links
+        self.alerting = Alerting(*looked_at, self.hub, *told, lambda: self.acting.acts)
+        grants = partial(catalog_spec_for, stored, self.routing, self.clusters, settings.jobs.settings)
+        self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
         self.reach = Reach(
             self.clusters,
             settings.jobs,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from anabranch.model.reports import LinkStatus
 from anabranch.operations.jobs.outcome import how_it_ended
 from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.stream_answers import StreamAnswer, StreamQueryAnswer, StreamRunAnswer, StreamSummary
@@ -25,20 +26,24 @@ def link_summary(cluster: SeenCluster, seen: SeenLink) -> StreamSummary:
     state, why = state_of_link(status, seen.totals)
     if cluster.problem is not None:
         why = "; ".join(part for part in (why, f"not read since: {cluster.problem.detail}") if part)
-    wanted = StreamWanted.RUNNING if status.running and state is not StreamState.STOPPING else StreamWanted.STOPPED
     return StreamSummary(
         spec.id,
         StreamJobKind.LINK,
         "",
         f"copies {spec.source.context} to {cluster.name}",
         state,
-        wanted,
+        wanted_of_link(status, state),
         why,
         *(None, 0, 0, 0, None),
         (_copying(seen),) if status.running else (),
         cluster.name,
         command("link", "show", spec.id, options=[("--target", cluster.name)]),
     )
+
+
+def wanted_of_link(status: LinkStatus, state: StreamState) -> StreamWanted:
+    """What a person wants of a link in this state: nothing else asks a run to end."""
+    return StreamWanted.RUNNING if status.running and state is not StreamState.STOPPING else StreamWanted.STOPPED
 
 
 def link_answer(cluster: SeenCluster, seen: SeenLink, runs: Sequence[Run]) -> StreamAnswer:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from anabranch.config.contexts import UnknownContextError
+from anabranch.errors import AnabranchError
 from anabranch.service.board import Board, SeenCluster, SeenLink
+from anabranch.store.streams import StoredStreams
 from anabranch.streams.kept import NoStreamError
-from anabranch.streams.links import NameOfLinkError, NotOfLinkError, SeveralLinksError
+from anabranch.streams.links import NameOfLinkError, NameOfStreamError, NotOfLinkError, SeveralLinksError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,16 @@ class StreamLinks:
             if name in cluster.links:
                 raise NameOfLinkError(name, cluster.name)
 
+    def is_gone(self, name: str, target: str) -> bool:
+        """Whether there is no such link: its cluster was just read without it, or is no context any more."""
+        try:
+            cluster = self.board.cluster(target)
+        except UnknownContextError:
+            return True
+        except AnabranchError:
+            return False
+        return cluster.problem is None and cluster.read_at_ms is not None and name not in cluster.links
+
     @contextmanager
     def refusing(self, verb: str) -> Iterator[None]:
         """Raise NotOfLinkError where a verb of streams finds no stream, and a link has that name."""
@@ -44,3 +58,31 @@ class StreamLinks:
             if found is not None:
                 raise NotOfLinkError(error.name, found[0].name, verb) from error
             raise
+
+
+async def meant(
+    streams: StoredStreams, links: StreamLinks, name: str, target: str | None
+) -> tuple[SeenCluster, SeenLink] | None:
+    """The link that is meant, None for a stream, which comes before a link of its name where no target is given.
+
+    Raises NoStreamError where there is neither, SeveralLinksError, and what the board raises of a target.
+    """
+    if target:
+        return links.board.link(target, name)
+    try:
+        await asyncio.to_thread(streams.get, name)
+    except NoStreamError:
+        found = links.named(name)
+        if found is None:
+            raise
+        return found
+    return None
+
+
+async def check_no_stream(streams: StoredStreams, link: str) -> None:
+    """Raise NameOfStreamError where a link would have the name of a stream; raises StoreError."""
+    try:
+        await asyncio.to_thread(streams.get, link)
+    except NoStreamError:
+        return
+    raise NameOfStreamError(link)

@@ -84,10 +84,12 @@ def stream_metrics(streams: Iterable[KnownStream]) -> Iterator[Metric]:
     yield from (states, starts, failures, *gauges.values(), lags, *counters.values())
 
 
-def alert_metrics(firing: Iterable[tuple[str, str, str]], untold: Mapping[str, int]) -> Iterator[Metric]:
+def alert_metrics(firing: Iterable[tuple[str, str, str, str]], untold: Mapping[str, int]) -> Iterator[Metric]:
     """Of alerts: those that fire, and how often a receiver took nothing; told by the instance that acts."""
     alerts = GaugeMetricFamily(
-        "anabranch_stream_alert", "1 for an alert that fires", labels=("stream", "alert", "query")
+        "anabranch_stream_alert",
+        "1 for an alert that fires; with a target it is of the link of that name to it",
+        labels=("stream", "target", "alert", "query"),
     )
     for labels in sorted(firing):
         alerts.add_metric(labels, 1)

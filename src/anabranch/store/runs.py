@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -63,6 +63,16 @@ class StartedRuns:
     def of_link(self, link: str, most: int = 20) -> Sequence[Run]:
         """The processes of a link, the newest first."""
         return self._all(select(RUNS).where(RUNS.c.link == link).order_by(RUNS.c.began_at.desc()).limit(most))
+
+    def link_failures(self, since_ms: int) -> Mapping[tuple[str, str], tuple[int, ...]]:
+        """When runs of links have failed since then (ms), by target and link; not those whose end nobody saw."""
+        failed = RUNS.c.kind == RunKind.LINK.value, RUNS.c.exit_code != 0, RUNS.c.ended_at > since_ms
+        asked = select(RUNS.c.target, RUNS.c.link, RUNS.c.ended_at).where(*failed).order_by(RUNS.c.ended_at)
+        found: dict[tuple[str, str], tuple[int, ...]] = {}
+        with self._database.read() as connection:
+            for target, link, at in connection.execute(asked):
+                found[target, link] = (*found.get((target, link), ()), at)
+        return found
 
     def alive(self, host: str) -> Sequence[Run]:
         """The processes of a machine whose end nobody has noted."""

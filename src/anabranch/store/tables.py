@@ -248,17 +248,19 @@ STREAMS = Table(
 STREAM_ALERT_RULES = Table(
     "stream_alert_rules",
     METADATA,
-    Column("stream", String(60), primary_key=True),
+    Column("stream", String(63), primary_key=True),
+    Column("target", String(249), primary_key=True, server_default=""),
     Column("revision", Integer, nullable=False),
     Column("author", String(200), nullable=False),
     Column("rules", JSON, nullable=False),
 )
-"""What the owner of a stream has changed of its alerts."""
+"""What the owner of a stream has changed of its alerts; with a target it is the link of that name to it."""
 
 STREAM_ALERTS = Table(
     "stream_alerts",
     METADATA,
-    Column("stream", String(60), primary_key=True),
+    Column("stream", String(63), primary_key=True),
+    Column("target", String(249), primary_key=True, server_default=""),
     Column("kind", String(20), primary_key=True),
     Column("query", String(300), primary_key=True),
     Column("state", String(20), nullable=False),

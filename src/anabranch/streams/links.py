@@ -19,7 +19,6 @@ INSTEAD: Mapping[str, str] = {
     "rollback": _SET,
     "delete": "forget it: `anabranch link delete {link} --target {target}`",
     "preview": "compare what it has copied: `anabranch verify start {link} --target {target}`",
-    "alerts": "watch its metrics: `anabranch link metrics --target {target}`",
 }
 """By verb of streams, what there is of links in its place; the others look at it."""
 
@@ -48,6 +47,16 @@ class NameOfLinkError(RefusedError):
 
     _message = "there is a link {link!r} to {target}, and a stream of its name would be taken for it"
     _hint = "give the stream another name"
+
+
+@dataclass(eq=False)
+class NameOfStreamError(RefusedError):
+    """A link would have the name of a stream."""
+
+    link: str
+
+    _message = "there is a stream {link!r}, and a link of its name would be taken for it"
+    _hint = "give the link another id: --id ID, `id` in its file"
 
 
 @dataclass(eq=False)

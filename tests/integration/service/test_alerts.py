@@ -128,7 +128,7 @@ def test_a_stream_that_dies_is_told_once_to_each_and_told_again_once_it_is_over(
     until(lambda: hook.asked > 0)
     until(lambda: len(box.mail) == 1)
     assert ("alive", "firing") in fired(service)
-    assert f'anabranch_stream_alert{{alert="alive",query="",stream="{NAME}"}} 1.0' in service.get("/metrics")
+    assert f'anabranch_stream_alert{{alert="alive",query="",stream="{NAME}",target=""}} 1.0' in service.get("/metrics")
     service.kill()
     hook.away = False
     service = lab.serve(str(tmp_path / "store.db"))

@@ -98,7 +98,7 @@ def offered(tmp_path: Path) -> dict[str, set[str]]:
     figures = TrialFigures(
         dict.fromkeys(TrialKind, 0), dict.fromkeys(TrialKind, 0), {(TrialKind.PREVIEW, TrialState.FINISHED): (1, 2.0)}
     )
-    alerts = alert_metrics([("s", "lag", "q")], {"mail": 1})
+    alerts = alert_metrics([("s", "", "lag", "q")], {"mail": 1})
     families = (*stream_metrics([known(totals, live)]), *alerts, *trial_metrics(figures))
     return {sample.name: set(sample.labels) for family in families for sample in family.samples}
 

@@ -140,6 +140,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "streams.alerts": [
         {"stream": "pv-uv", "settings": ["lag=5", "slow=off"]},
         {"stream": "pv-uv", "receivers": ["all"]},
+        {"stream": "old-new", "target": "new", "settings": ["restarts=0"]},
     ],
     "artifacts.save": [
         {"artifact": "text-lib", "file": "text.py", "sha256": "0f" * 32},

@@ -347,12 +347,14 @@ export const streamQuery = (name: string) =>
     refetchInterval: 5_000,
   });
 
-/** The alerts of a stream and its rules.  The service tells of each that begins or ends. */
-export const streamAlertsQuery = (name: string) =>
+/** The alerts of a stream, or of the link to a target, and its rules.  The service tells of each that begins or ends. */
+export const streamAlertsQuery = (name: string, target: string) =>
   queryOptions({
-    queryKey: ["streams", "alerts", name],
+    queryKey: ["streams", "alerts", name, target],
     queryFn: ({ signal }) =>
-      told(client.GET("/api/v1/streams/{name}/alerts", { params: { path: { name } }, signal })).then(as<Schemas["StreamAlertsAnswer"]>()),
+      told(
+        client.GET("/api/v1/streams/{name}/alerts", { params: { path: { name }, query: target ? { target } : {} }, signal }),
+      ).then(as<Schemas["StreamAlertsAnswer"]>()),
     refetchInterval: 10_000,
   });
 

@@ -54,7 +54,7 @@ export interface paths {
         };
         /**
          * Alerts
-         * @description The alerts that fire, of all streams.
+         * @description The alerts that fire, of all streams and links.
          */
         get: operations["alerts_api_v1_alerts_get"];
         put?: never;
@@ -1967,7 +1967,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Change the rules of a stream's alerts, or who is told */
+        /** Change the rules of the alerts of a stream or a link, or who is told */
         post: operations["plan_streams_alerts_api_v1_streams_alerts_plan_post"];
         delete?: never;
         options?: never;
@@ -2157,7 +2157,7 @@ export interface paths {
         };
         /**
          * Stream Alerts
-         * @description The alerts of one stream, those that are over too, and its rules.
+         * @description The alerts of one stream or link, those that are over too, and its rules.
          */
         get: operations["stream_alerts_api_v1_streams__name__alerts_get"];
         put?: never;
@@ -2782,6 +2782,7 @@ export interface components {
             receivers: string[];
             rules: components["schemas"]["AlertRuleLine"][];
             stream: string;
+            target: string;
         };
         AlignedLane: {
             ranges: number;
@@ -3147,6 +3148,7 @@ export interface components {
         };
         ChangedAlerts: {
             stream: string;
+            target: string;
         };
         ChangedCheckpoint: {
             name: string;
@@ -6262,7 +6264,7 @@ export interface components {
         StopSavepoint: "refuse" | "translate";
         /**
          * StopStreamRequest
-         * @description A stream; or a link, which a target tells apart from a stream of its name.
+         * @description A stream or a link that is to end.
          */
         StopStreamRequest: {
             /** Stream */
@@ -6294,6 +6296,7 @@ export interface components {
             since_ms: number;
             state: components["schemas"]["AlertState"];
             stream: string;
+            target: string;
             words: string;
         };
         StreamAlertsAnswer: {
@@ -6301,10 +6304,11 @@ export interface components {
             receivers: string[];
             rules: components["schemas"]["AlertRuleLine"][];
             stream: string;
+            target: string;
         };
         /**
          * StreamAlertsRequest
-         * @description Settings of a stream's alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that.
+         * @description Settings of alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that.
          */
         StreamAlertsRequest: {
             /**
@@ -6319,6 +6323,11 @@ export interface components {
             settings: string[];
             /** Stream */
             stream: string;
+            /**
+             * Target
+             * @default
+             */
+            target: string;
         };
         StreamAnswer: {
             checkpoints: string;
@@ -12220,7 +12229,10 @@ export interface operations {
     };
     stream_alerts_api_v1_streams__name__alerts_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The target of a link, which tells it apart from a stream. */
+                target?: string | null;
+            };
             header?: never;
             path: {
                 name: string;

@@ -92,7 +92,7 @@ export function reportWords(work: Schemas["Work"]): string {
     case "streams.delete":
       return `Stream ${String(report["stream"])} is forgotten; its checkpoints stay.`;
     case "streams.alerts":
-      return `The alerts of stream ${String(report["stream"])} were changed.`;
+      return `The alerts of ${report["target"] ? "link" : "stream"} ${String(report["stream"])} were changed.`;
     case "artifacts.delete":
       return `${counted((report["versions"] as number[]).length, "version")} of artifact ${String(report["artifact"])} forgotten.`;
     case "catalog.create":

@@ -7,8 +7,8 @@ type AlertKind = Schemas["AlertKind"];
 
 /** What a rule looks at, and what its limit counts; null where it has none. */
 export const KINDS: Readonly<Record<AlertKind, { what: string; limit: string | null }>> = {
-  alive: { what: "The stream is to run and does not", limit: null },
-  lag: { what: "A query is behind in Kafka by more than so many records", limit: "records" },
+  alive: { what: "It is to run and does not", limit: null },
+  lag: { what: "It is behind in Kafka by more than so many records", limit: "records" },
   restarts: { what: "More than so many runs failed within an hour", limit: "runs" },
   slow: { what: "A micro-batch takes more than so many times the trigger", limit: "times" },
 };

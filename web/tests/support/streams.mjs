@@ -9,7 +9,7 @@ export const STREAM_PAGES = {
   runs: ["/streams/page-views/runs", "Why it ended"],
   logs: ["/streams/page-views/logs", "has \\d+ rows"],
   metrics: ["/streams/page-views/metrics", "Duration of a micro-batch"],
-  alerts: ["/streams/deliveries/alerts", "is to run and does not"],
+  alerts: ["/streams/deliveries/alerts", "It is to run and does not"],
   artifacts: ["/artifacts", "names of pages"],
   artifact: ["/artifacts/pages", "RETURNS STRING"],
   create: ["/streams/-/create", "Ctrl-Space completes", (page) => page.locator(".cm-line").first().waitFor()],

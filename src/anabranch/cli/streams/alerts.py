@@ -1,4 +1,4 @@
-"""``anabranch stream alerts``: how the alerts of a stream stand, and their rules."""
+"""``anabranch stream alerts``: how the alerts of a stream or a link stand, and their rules."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.service_change import ServiceChange
 from anabranch.cli.service_options import ServiceOption, service_of
-from anabranch.cli.streams.asking import StreamArgument, change, path_of
+from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, change, path_of
 from anabranch.cli.words import printable
 from anabranch.model.clock import now_ms
+from anabranch.streams.alerts.jobs import AlertedJob
 
 
 def alerts(
@@ -34,27 +35,28 @@ def alerts(
         list[str] | None,
         typer.Option("--to", help="Who is told, by the names in the service's file, or all.", show_default=False),
     ] = None,
+    target: TargetOfLinkOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show the alerts of a stream and their rules; with --set or --to, change the rules."""
+    """Show the alerts of a stream or a link and their rules; with --set or --to, change the rules."""
     client = service_of(ctx, service)
     if settings or receivers:
-        request = {"stream": name, "settings": settings or [], "receivers": receivers}
+        request = {"stream": name, "settings": settings or [], "receivers": receivers, "target": target or ""}
         change(client, "alerts", request, rules_plan, changed, output)
         return
-    answer: Any = client.get(f"{path_of(name)}/alerts")
+    answer: Any = client.get(f"{path_of(name)}/alerts", target=target)
     emit(answer, table(answer, now_ms()), output)
 
 
 def rules_plan(shown: ServiceChange) -> RenderableType:
-    """The rules that a stream would have."""
+    """The rules that it would have."""
     return _rules(shown.plan)
 
 
 def changed(done: Mapping[str, Any]) -> RenderableType:
     """That they were changed."""
-    return Text(f"the alerts of stream {done['stream']} are changed")
+    return Text(f"the alerts of {AlertedJob(done['stream'], done['target']).words} are changed")
 
 
 def table(answer: Mapping[str, Any], now: int) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Changing the rules of a stream's alerts."""
+"""Changing the rules of the alerts of a stream or a link."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.streams.alerts.jobs import AlertedJob
 from anabranch.streams.alerts.rules import AlertKind, AlertRule, AlertRules, with_settings
 
 if TYPE_CHECKING:  # a program without the service has no database
     from anabranch.store.alerts import StoredAlerts
-    from anabranch.store.streams import StoredStreams
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class AlertRuleLine:
 
 @dataclass(frozen=True, slots=True)
 class AlertsPlan:
-    """The rules that a stream would have; ``receivers`` are who is told."""
+    """The rules that a stream would have, or with a target a link; ``receivers`` are who is told."""
 
     stream: str
     rules: tuple[AlertRuleLine, ...]
@@ -37,37 +37,39 @@ class AlertsPlan:
     hash: str
     made: AlertRules = field(metadata=REQUEST)
     revision: int = field(metadata=REQUEST)
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedAlerts:
-    """A stream whose alerts were changed."""
+    """A stream, or with a target a link, whose alerts were changed."""
 
     stream: str
+    target: str = ""
 
 
-def rule_lines(rules: AlertRules, before: Mapping[AlertKind, AlertRule]) -> tuple[AlertRuleLine, ...]:
-    """The rules beside those of before."""
+def rule_lines(job: AlertedJob, rules: AlertRules, before: Mapping[AlertKind, AlertRule]) -> tuple[AlertRuleLine, ...]:
+    """The rules of a job beside those of before."""
     return tuple(
         AlertRuleLine(kind, rule.limit, rule.for_s, rule.is_on, rule != before[kind])
         for kind, rule in rules.rules.items()
+        if kind in job.kinds
     )
 
 
 async def plan(
-    streams: StoredStreams,
     alerts: StoredAlerts,
-    name: str,
+    job: AlertedJob,
     settings: Sequence[str],
     receivers: Sequence[str] | None,
     known: Collection[str],
 ) -> AlertsPlan:
-    """What some settings make of a stream's rules; ``receivers`` is who is to be told, None for those of before.
+    """What some settings make of a job's rules; ``receivers`` is who is to be told, None for those of before.
 
-    ``known`` are the receivers that the service has.  Raises NoStreamError, InvalidFieldError.
+    ``known`` are the receivers that the service has.  Raises InvalidFieldError.
     """
-    _, (before, revision) = await asyncio.to_thread(lambda: (streams.get(name), alerts.rules(name)))
-    made = with_settings(before, settings)
+    before, revision = await asyncio.to_thread(alerts.rules, job)
+    made = with_settings(before, settings, job.kinds)
     if receivers is not None:
         for one in receivers:
             if one not in known and one != "all":
@@ -75,12 +77,13 @@ async def plan(
                 raise InvalidFieldError("alerts", "receivers", f"there is no receiver {one!r}", told)
         chosen = None if "all" in receivers else tuple(dict.fromkeys(receivers))
         made = AlertRules(made.rules, chosen)
-    lines, told_to = rule_lines(made, before.rules), made.told_to(known)
-    hash_ = plan_hash("streams.alerts", name, revision, made.fields())
-    return AlertsPlan(name, lines, told_to, hash_, made, revision)
+    lines, told_to = rule_lines(job, made, before.rules), made.told_to(known)
+    hash_ = plan_hash("streams.alerts", job.name, job.target, revision, made.fields())
+    return AlertsPlan(job.name, lines, told_to, hash_, made, revision, job.target)
 
 
 async def apply(alerts: StoredAlerts, planned: AlertsPlan, author: str) -> ChangedAlerts:
     """Keep them; raises StreamChangedError."""
-    await asyncio.to_thread(alerts.change, planned.stream, planned.revision, planned.made, author)
-    return ChangedAlerts(planned.stream)
+    job = AlertedJob(planned.stream, planned.target)
+    await asyncio.to_thread(alerts.change, job, planned.revision, planned.made, author)
+    return ChangedAlerts(job.name, job.target)

@@ -27,14 +27,15 @@ from anabranch.service.stream_answers import (
     version_answer,
 )
 from anabranch.service.stream_link_answers import link_answer, link_summary
+from anabranch.service.stream_links import meant
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.storage.saved_checkpoints import saved
 from anabranch.store.runs import Run, RunKind
-from anabranch.store.streams import NoStreamError, StoredStream, StoredStreamRun
+from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.kinds import StreamKind
 
 router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
-StreamNamePath = Annotated[str, Path(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+StreamNamePath = Annotated[str, Path(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 TargetQuery = Annotated[
     str | None,
     Query(min_length=1, max_length=249, description="The target of a link, which tells it apart from a stream."),
@@ -56,7 +57,7 @@ async def streams(here: Here, _: AsViewer) -> JSONResponse:
 async def stream(here: Here, name: StreamNamePath, _: AsViewer, target: TargetQuery = None) -> JSONResponse:
     """One stream: its state, its versions, and its runs; or a link, with the runs that the service has started."""
     stored = here.stored.streams
-    link = await _link(here, name, target)
+    link = await meant(here.stored.streams, here.stream_links, name, target)
     if link is not None:
         return answer(link_answer(*link, await _link_runs(here, link)))
     kept, run, versions, runs = await here.stored.ask(
@@ -97,7 +98,7 @@ async def log(
     target: TargetQuery = None,
 ) -> JSONResponse:
     """The log of a run on this machine: what Spark and the job itself have written."""
-    link, stored = await _link(here, name, target), here.stored.streams
+    link, stored = await meant(here.stored.streams, here.stream_links, name, target), here.stored.streams
     if link is not None:
         logs = [FilePath(one.log) for one in await _link_runs(here, link)]
     else:
@@ -107,23 +108,6 @@ async def log(
     if file is None:
         raise NoStreamLogError(name, run_id, "there is no such run")
     return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
-
-
-async def _link(here: Instance, name: str, target: str | None) -> tuple[SeenCluster, SeenLink] | None:
-    """The link that is meant, None for a stream, which comes before a link of its name where no target is given.
-
-    Raises NoStreamError where there is neither, SeveralLinksError, and what the board raises of a target.
-    """
-    if target is not None:
-        return here.board.link(target, name)
-    try:
-        await here.stored.ask(lambda: here.stored.streams.get(name))
-    except NoStreamError:
-        found = here.stream_links.named(name)
-        if found is None:
-            raise
-        return found
-    return None
 
 
 async def _link_runs(here: Instance, link: tuple[SeenCluster, SeenLink]) -> Sequence[Run]:

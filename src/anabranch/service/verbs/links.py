@@ -21,6 +21,7 @@ from anabranch.operations.links.create import CreateLinkPlan, CreateLinkReport
 from anabranch.operations.links.run import RunPlan, RunReport
 from anabranch.operations.links.show import show
 from anabranch.service.reach import Reach
+from anabranch.service.stream_links import check_no_stream
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
 from anabranch.service.verbs import create_words
 from anabranch.service.words import command
@@ -112,12 +113,14 @@ async def _create_clusters(reach: Reach, request: CreateRequest) -> tuple[Cluste
 
 async def _create_plan(reach: Reach, request: CreateRequest) -> CreateLinkPlan:
     source, target, spec = await _create_clusters(reach, request)
+    await check_no_stream(reach.migrating.stored.streams, spec.id)
     adopted = () if request.adopt is None else await asyncio.to_thread(maps_file.load, reach.maps_file(request.adopt))
     return await create.plan(source, target, spec, adopted)
 
 
 async def _create_apply(reach: Reach, request: CreateRequest, planned: CreateLinkPlan) -> CreateLinkReport:
-    source, target, _ = await _create_clusters(reach, request)
+    source, target, spec = await _create_clusters(reach, request)
+    await check_no_stream(reach.migrating.stored.streams, spec.id)
     return await create.apply(source, target, planned)
 
 

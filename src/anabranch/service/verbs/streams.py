@@ -30,12 +30,14 @@ from anabranch.operations.streams.checkpointing import ChangedCheckpoint, Checkp
 from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Validate
 from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.reach import Reach
+from anabranch.service.stream_links import meant
 from anabranch.service.stream_specs import check_runs_code
 from anabranch.service.verb import Request, Verb
 from anabranch.service.verbs import stream_links
 from anabranch.service.words import command
 from anabranch.storage.saved_checkpoints import check_goes_back
 from anabranch.store.streams import StoredStreams
+from anabranch.streams.alerts.jobs import AlertedJob
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import NoStreamError
 from anabranch.streams.kinds import StreamKind
@@ -45,6 +47,8 @@ from anabranch.streams.trials import TrialKind, TrialQuestion
 from anabranch.streams.versions import StreamSettings
 
 StreamName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+JobName = Annotated[str, StringConstraints(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+"""Of a stream, or of a link, whose id may be longer."""
 Script = Annotated[str, StringConstraints(min_length=1, max_length=500_000, pattern=r"^[^\x00]+$")]
 Note = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Trigger = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[0-9A-Za-z. ]+$")]
@@ -62,12 +66,13 @@ FILES = {StreamKind.SQL: "stream.sql", StreamKind.PYSPARK: "stream.py"}
 class StreamRequest(Request):
     """A stream."""
 
-    stream: StreamName
+    stream: JobName
 
 
 class CreateStreamRequest(StreamRequest):
     """A new stream: its script and how it runs."""
 
+    stream: StreamName
     script: Script
     description: Note = ""
     note: Note = ""
@@ -88,10 +93,14 @@ class EditStreamRequest(StreamRequest):
     launcher: LauncherName | None = None
 
 
-class StopStreamRequest(StreamRequest):
+class StreamOrLinkRequest(StreamRequest):
     """A stream; or a link, which a target tells apart from a stream of its name."""
 
     target: TargetName = ""
+
+
+class StopStreamRequest(StreamOrLinkRequest):
+    """A stream or a link that is to end."""
 
 
 class StartStreamRequest(StopStreamRequest):
@@ -112,8 +121,8 @@ class StreamCheckpointRequest(StreamRequest):
     delete: SavedName = ""
 
 
-class StreamAlertsRequest(StreamRequest):
-    """Settings of a stream's alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that."""
+class StreamAlertsRequest(StreamOrLinkRequest):
+    """Settings of alerts, such as lag=50000, lag.for=5m, slow=off, and who is told; None leaves that."""
 
     settings: Annotated[list[AlertSetting], Field(max_length=50)] = []
     receivers: Annotated[list[ReceiverName], Field(max_length=50)] | None = None
@@ -126,7 +135,7 @@ class PublishStreamRequest(StreamRequest):
 
 
 def _subject(request: StreamRequest) -> str:
-    if isinstance(request, StopStreamRequest) and request.target:
+    if isinstance(request, StreamOrLinkRequest) and request.target:
         return f"link {request.stream} to {request.target}"
     return f"stream {request.stream}"
 
@@ -171,7 +180,9 @@ async def _check_code(reach: Reach, planned: SaveStreamPlan) -> None:
         await check_runs_code(reach.migrating.stored, reach.account)
 
 
-async def _save(reach: Reach, _: StreamRequest, planned: SaveStreamPlan) -> SavedStream:
+async def _save(reach: Reach, request: StreamRequest, planned: SaveStreamPlan) -> SavedStream:
+    if isinstance(request, CreateStreamRequest):
+        reach.stream_links.check_free(request.stream)
     await _check_code(reach, planned)
     return await saving.apply(_stored(reach), planned, reach.account)
 
@@ -196,8 +207,9 @@ async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> Change
 
 async def _alerts_plan(reach: Reach, request: StreamAlertsRequest) -> AlertsPlan:
     stored = reach.migrating.stored
-    asked = request.stream, request.settings, request.receivers
-    return await alerting.plan(stored.streams, stored.alerts, *asked, reach.alerting.receivers)
+    link = await meant(stored.streams, reach.stream_links, request.stream, request.target)
+    job = AlertedJob(request.stream, "" if link is None else link[0].name)
+    return await alerting.plan(stored.alerts, job, request.settings, request.receivers, reach.alerting.receivers)
 
 
 async def _alerts(reach: Reach, _: StreamRequest, planned: AlertsPlan) -> ChangedAlerts:
@@ -387,7 +399,7 @@ _VERBS: tuple[Verb[Any, Any], ...] = (
     _run_verb(StreamVerb.RESTART, "Have a stream end, and start it with the version that is published"),
     Verb(
         "streams.alerts",
-        "Change the rules of a stream's alerts, or who is told",
+        "Change the rules of the alerts of a stream or a link, or who is told",
         Role.OPERATOR,
         StreamAlertsRequest,
         AlertsPlan,
@@ -395,7 +407,7 @@ _VERBS: tuple[Verb[Any, Any], ...] = (
         _subject,
         lambda request: command(
             *("stream", "alerts", request.stream),
-            options=[("--set", request.settings), ("--to", request.receivers)],
+            options=[("--set", request.settings), ("--to", request.receivers), ("--target", request.target or None)],
         ),
         _alerts_plan,
         _alerts,

@@ -28,6 +28,14 @@ class WatchedStream:
     queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
     is_seen: bool = False
 
+    def conditions(self, rules: AlertRules, now_ms: int) -> tuple[AlertCondition, ...]:
+        """A condition for each rule that is on, of each query that is known."""
+        return conditions(rules, self, now_ms)
+
+    def has_lost(self, query: str) -> bool:
+        """Whether its run has no such query any more."""
+        return self.is_seen and bool(query) and query not in self.queries
+
 
 @dataclass(frozen=True, slots=True)
 class AlertCondition:
@@ -46,9 +54,7 @@ def conditions(rules: AlertRules, seen: WatchedStream, now_ms: int) -> tuple[Ale
     if AlertKind.ALIVE in on:
         found.append(_alive(seen))
     if (rule := on.get(AlertKind.RESTARTS)) is not None:
-        count = sum(at > now_ms - WINDOW_MS for at in seen.failures)
-        words = f"its job has failed {count} times within an hour, and {rule.limit:g} are allowed"
-        found.append(AlertCondition(AlertKind.RESTARTS, "", count > rule.limit, words))
+        found.append(restarts(seen.failures, rule.limit, now_ms))
     running = seen.state is StreamState.RUNNING
     for query, told in sorted(seen.queries.items()):
         if (rule := on.get(AlertKind.LAG)) is not None:
@@ -59,6 +65,13 @@ def conditions(rules: AlertRules, seen: WatchedStream, now_ms: int) -> tuple[Ale
             took = told.get("batch_ms") if running and seen.is_seen else None
             found.append(_slow(query, took, rule.limit, trigger_ms(seen.trigger)))
     return tuple(found)
+
+
+def restarts(failures: Sequence[int], limit: float, now_ms: int) -> AlertCondition:
+    """Whether more runs have failed within an hour than may; ``failures`` are when (ms)."""
+    count = sum(at > now_ms - WINDOW_MS for at in failures)
+    words = f"its job has failed {count} times within an hour, and {limit:g} are allowed"
+    return AlertCondition(AlertKind.RESTARTS, "", count > limit, words)
 
 
 def trigger_ms(trigger: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -74,13 +74,18 @@ class AlertRules:
         return cls({**DEFAULTS, **told}, None if receivers is None else tuple(receivers))
 
 
-def with_settings(rules: AlertRules, settings: Iterable[str]) -> AlertRules:
-    """Rules with settings such as ``lag=50000``, ``lag.for=5m``, ``slow=off``; raises InvalidFieldError."""
+def with_settings(
+    rules: AlertRules, settings: Iterable[str], kinds: Sequence[AlertKind] = tuple(AlertKind)
+) -> AlertRules:
+    """Rules with settings such as ``lag=50000``, ``lag.for=5m``, ``slow=off``; raises InvalidFieldError.
+
+    ``kinds`` are the alerts that the job has.
+    """
     for text in settings:
         name, equals, value = (part.strip() for part in text.partition("="))
         word, dot, what = name.partition(".")
-        if not equals or word not in tuple(AlertKind) or (dot and what != "for"):
-            known = ", ".join(AlertKind)
+        if not equals or word not in kinds or (dot and what != "for"):
+            known = ", ".join(kinds)
             fix = f"write KIND=LIMIT, KIND=on, KIND=off or KIND.for=TIME, where KIND is {known}"
             raise InvalidFieldError("alerts", text, "this is no setting of an alert", fix)
         kind = AlertKind(word)

@@ -14,6 +14,7 @@ import { LinkBadge } from "../../parts/states";
 import { Tabs } from "../../parts/Tabs";
 import { Waiting } from "../../parts/Waiting";
 import { Boundary } from "../../parts/Boundary";
+import { AlertsOf } from "../streams/Alerts";
 import { Groups } from "./Groups";
 import { Lanes } from "./Lanes";
 import { LinkActions } from "./LinkActions";
@@ -31,6 +32,7 @@ const TABS = [
   ["verification", "Verification"],
   ["charts", "Charts"],
   ["settings", "Settings and processes"],
+  ["alerts", "Alerts"],
   ["where", "Where is this record?"],
 ] as const;
 
@@ -101,6 +103,8 @@ function Tab({ target, link, tab, answer }: Props & { answer: Schemas["LinkAnswe
       );
     case "settings":
       return <Settings target={target} link={link} answer={answer} />;
+    case "alerts":
+      return <AlertsOf name={link} target={target} />;
     case "where":
       return <Where target={target} link={link} />;
     default:

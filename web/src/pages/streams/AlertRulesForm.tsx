@@ -23,7 +23,7 @@ export function AlertRulesForm({ found }: { found: StreamAlerts }) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (why !== null) return;
-    const body = { stream: found.stream, settings, ...(told.length ? { receivers: told } : {}) };
+    const body = { stream: found.stream, ...(found.target ? { target: found.target } : {}), settings, ...(told.length ? { receivers: told } : {}) };
     // Beside the pages: this form begins anew once there are other rules, and what came of it is still to be seen.
     show(<ActionDialog verb="streams.alerts" title={`Change the alerts of ${found.stream}`} body={body} fields={[]} close={() => show(null)} />);
   };

@@ -11,9 +11,12 @@ import { inOrder, type StreamAlerts } from "../../streams/alerts";
 import { AlertRulesForm } from "./AlertRulesForm";
 import type { TabProps } from "./StreamPage";
 
-/** The alerts of a stream: how they stand, who is told, and the rules, which are changed by a plan. */
-export function Alerts({ answer: { stream } }: TabProps) {
-  const query = useQuery(streamAlertsQuery(stream.name));
+/** The alerts of a stream. */
+export const Alerts = ({ answer: { stream } }: TabProps) => <AlertsOf name={stream.name} target="" />;
+
+/** The alerts of a stream, or of the link to a target: how they stand, who is told, and the rules, which are changed by a plan. */
+export function AlertsOf({ name, target }: { name: string; target: string }) {
+  const query = useQuery(streamAlertsQuery(name, target));
   return (
     <Fetched query={query} what="the alerts">
       {(found) => (
@@ -41,7 +44,7 @@ const Standing = ({ found }: { found: StreamAlerts }) => (
         columns={[
           { key: "state", label: "state", head: "State", cell: (one) => <AlertBadge state={one.state} /> },
           { key: "alert", label: "alert", head: "Alert", cell: (one) => one.kind },
-          { key: "query", label: "query", head: "Query", cell: (one) => one.query || <span className="dim">the stream</span> },
+          { key: "query", label: "query", head: "Query", cell: (one) => one.query || <span className="dim">{found.target ? "the link" : "the stream"}</span> },
           { key: "since", label: "since", head: "Since", cell: (one) => <Age ms={one.since_ms} absolute /> },
           { key: "words", label: "what was seen", head: "What was seen", cell: (one) => <div className="told small">{one.words}</div> },
         ]}
@@ -50,6 +53,6 @@ const Standing = ({ found }: { found: StreamAlerts }) => (
     <p className="dim small">
       {found.receivers.length ? `Told to ${found.receivers.join(", ")}.` : "Nobody is told: the service's file has no receiver, or none is chosen here."}
     </p>
-    <CommandLine text={command(["stream", "alerts", found.stream])} />
+    <CommandLine text={command(["stream", "alerts", found.stream, ...(found.target ? ["--target", found.target] : [])])} />
   </section>
 );

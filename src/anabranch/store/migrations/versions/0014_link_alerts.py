@@ -1,0 +1,20 @@
+"""alerts of links beside those of streams: each is of a link to a target, or of a stream where that is empty"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0014"
+down_revision = "0012"
+
+KEYS = {"stream_alert_rules": ("stream", "target"), "stream_alerts": ("stream", "target", "kind", "query")}
+
+
+def upgrade() -> None:
+    """Make it so."""
+    for table, key in KEYS.items():
+        with op.batch_alter_table(table) as batch:
+            batch.alter_column("stream", type_=sa.String(length=63), existing_type=sa.String(length=60))
+            batch.add_column(sa.Column("target", sa.String(length=249), nullable=False, server_default=""))
+        with op.batch_alter_table(table) as batch:
+            batch.drop_constraint(f"pk_{table}", type_="primary")
+            batch.create_primary_key(f"pk_{table}", list(key))
