@@ -250,6 +250,7 @@ def _oidc(shape: OidcShape, base: Path) -> OidcSettings:
         {value: Role.of(role) for value, role in shape.roles.items()},
         shape.name_claim,
         tuple(shape.scopes),
+        shape.groups_claim,
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 
 from anabranch.config.jobspec import JobFormat
+from anabranch.streams.catalog.functions import CatalogTexts
 from anabranch.streams.inline import TableAccess
 from anabranch.streams.tables import TableDeclaration
 
@@ -37,6 +38,11 @@ class CatalogSpec:
     functions: tuple[str, ...] = ()
     hidden: frozenset[str] = field(default_factory=frozenset)
     attached: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> CatalogTexts:
+        """Its functions and views."""
+        return CatalogTexts(self.functions, tuple((one.name, one.query) for one in self.views))
 
     def to_json(self) -> str:
         """The versioned text."""

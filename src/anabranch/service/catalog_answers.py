@@ -68,10 +68,11 @@ class GrantAnswer:
 
 @dataclass(frozen=True, slots=True)
 class GroupAnswer:
-    """A group and its accounts."""
+    """A group and its accounts; ``claimed`` are those that are in it by the word of their provider alone."""
 
     group: str
     members: tuple[str, ...]
+    claimed: tuple[str, ...] = ()
 
 
 def summary_of(entry: StoredEntry) -> EntrySummary:

@@ -15,6 +15,7 @@ from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.store.catalog import EntryChange, StoredEntry, StoredGrant
+from anabranch.streams.artifacts.references import ArtifactReference
 from anabranch.streams.lineage.document import StoredLineage
 
 
@@ -38,6 +39,10 @@ class ServiceCatalogDesk:
     async def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The accounts of each group; raises StoreError."""
         return await self.stored.ask(self.stored.catalog.groups)
+
+    async def assigned(self) -> Mapping[str, tuple[str, ...]]:
+        """The accounts that admins have put into each group, and no provider; raises StoreError."""
+        return await self.stored.ask(self.stored.catalog.assigned)
 
     async def admins(self) -> frozenset[str]:
         """The accounts of the role admin that are not disabled; raises StoreError."""
@@ -79,6 +84,10 @@ class ServiceCatalogDesk:
     def cluster(self, code: str) -> Cluster:
         """The cluster that a code leads to, else the context of that name; raises ConfigError."""
         return self.clusters.cluster(self._led(code))
+
+    async def check_artifact(self, named: ArtifactReference) -> None:
+        """Raise NoArtifactError, NoArtifactVersionError where a function would be from nothing; StoreError."""
+        await self.stored.ask(lambda: self.stored.artifacts.version(named.name, named.number))
 
     def _led(self, code: str) -> str:
         newest = self.routing.newest

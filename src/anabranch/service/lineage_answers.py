@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from anabranch.operations.catalog.desk import KnownCatalog
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.catalog.names import CatalogNameError, object_name
 from anabranch.streams.lineage.document import KAFKA, OWN, StoredLineage, VersionLineage
 from anabranch.streams.lineage.edges import Edge, InsertLineage, TableColumn
@@ -46,14 +47,26 @@ class LineageInsert:
 
 
 @dataclass(frozen=True, slots=True)
+class LineageFunction:
+    """A function of the catalog that a version calls, and the version of the artifact that it is, as ``lib@2``."""
+
+    function: str
+    artifact: str
+
+
+@dataclass(frozen=True, slots=True)
 class StreamLineageAnswer:
-    """The lineage of a version; ``hidden`` are tables of which no column is told to who asks."""
+    """The lineage of a version; ``hidden`` are tables of which no column is told to who asks.
+
+    ``functions`` are those of the catalog that its artifacts bring.
+    """
 
     stream: str
     version: int
     told_at_ms: int
     inserts: tuple[LineageInsert, ...]
     hidden: tuple[str, ...]
+    functions: tuple[LineageFunction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +112,15 @@ def may_see_of(known: KnownCatalog) -> MaySee:
     return may_see
 
 
-def stream_lineage(kept: StoredLineage, found: VersionLineage, may_see: MaySee) -> StreamLineageAnswer:
-    """The lineage of a version as it may be shown (H2)."""
+def stream_lineage(
+    kept: StoredLineage, found: VersionLineage, may_see: MaySee, pins: Iterable[ArtifactPin]
+) -> StreamLineageAnswer:
+    """The lineage of a version as it may be shown (H2); ``pins`` are what it runs with."""
     tables = {one.target for one in found.inserts} | {table for one in found.inserts for table in one.sources}
     hidden = tuple(sorted(table for table in tables if not may_see(table)))
     inserts = tuple(_insert(shown(one, may_see)) for one in found.inserts)
-    return StreamLineageAnswer(kept.stream, kept.version, kept.at, inserts, hidden)
+    functions = tuple(LineageFunction(each.name, str(pin)) for pin in pins for each in pin.functions)
+    return StreamLineageAnswer(kept.stream, kept.version, kept.at, inserts, hidden, functions)
 
 
 def shown(insert: InsertLineage, may_see: MaySee) -> InsertLineage:

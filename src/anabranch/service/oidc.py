@@ -23,6 +23,7 @@ import jwt
 from anabranch.model.accounts import Role
 from anabranch.service.errors import LoginRefusedError, ProviderError
 from anabranch.service.settings import OidcSettings
+from anabranch.streams.grants import is_group
 
 LOGIN_S = 600
 """How long a login may take."""
@@ -42,10 +43,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class VouchedFor:
-    """Somebody whom the provider vouches for."""
+    """Somebody whom the provider vouches for, with the groups of now."""
 
     name: str
     role: Role
+    groups: tuple[str, ...] = ()
 
 
 class Oidc:
@@ -101,18 +103,7 @@ class Oidc:
         claims = await asyncio.to_thread(self._claims, known, token)
         if claims.get("nonce") != nonce:
             raise LoginRefusedError("the ID token belongs to another login")
-        return self._vouched(claims)
-
-    def _vouched(self, claims: Mapping[str, Any]) -> VouchedFor:
-        name = claims.get(self.settings.name_claim) or claims.get("sub")
-        if not isinstance(name, str) or not 0 < len(name) <= 200:
-            raise LoginRefusedError(f"the ID token has no usable {self.settings.name_claim}")
-        values = claims.get(self.settings.claim)
-        has = [values] if isinstance(values, str) else values if isinstance(values, list) else []
-        roles = [self.settings.roles[one] for one in has if isinstance(one, str) and one in self.settings.roles]
-        if not roles:
-            raise LoginRefusedError(f"{name} has none of the values of {self.settings.claim!r} that give a role")
-        return VouchedFor(name, max(roles))
+        return vouched_by(self.settings, claims)
 
     def _claims(self, known: Mapping[str, Any], token: str) -> Mapping[str, Any]:
         if self._keys is None:
@@ -179,6 +170,29 @@ class Oidc:
         if not isinstance(found, dict):
             raise ProviderError(self.settings.issuer, "it answers with no JSON object")
         return found
+
+
+def vouched_by(settings: OidcSettings, claims: Mapping[str, Any]) -> VouchedFor:
+    """Who the claims of an ID token are of; raises LoginRefusedError.
+
+    A claim of groups that is not there is none, so who is in no group any more keeps none.  A value that cannot be a
+    group of a grant is left out.
+    """
+    name = claims.get(settings.name_claim) or claims.get("sub")
+    if not isinstance(name, str) or not 0 < len(name) <= 200:
+        raise LoginRefusedError(f"the ID token has no usable {settings.name_claim}")
+    roles = [settings.roles[one] for one in _values(claims, settings.claim) if one in settings.roles]
+    if not roles:
+        raise LoginRefusedError(f"{name} has none of the values of {settings.claim!r} that give a role")
+    groups = [one for one in _values(claims, settings.groups_claim) if is_group(one)]
+    return VouchedFor(name, max(roles), tuple(sorted(set(groups))))
+
+
+def _values(claims: Mapping[str, Any], claim: str) -> list[str]:
+    """The texts of a claim, which has one or a list of them."""
+    found = claims.get(claim)
+    values = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    return [one for one in values if isinstance(one, str)]
 
 
 def _told(error: urllib.error.HTTPError) -> str:

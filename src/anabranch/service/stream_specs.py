@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import RefusedError
 from anabranch.model.accounts import Role
-from anabranch.operations.catalog.loading import catalog_for
+from anabranch.operations.artifacts.pinning import pins_of
+from anabranch.operations.catalog.loading import catalog_for, texts_for
 from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
+from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.catalog.attached import attached
 from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy
 
@@ -42,6 +44,17 @@ async def check_runs_code(stored: Stored, account: str) -> None:
     accounts = await stored.ask(stored.accounts.all)
     if not any(one.name == account and one.disabled_at is None and one.role is Role.ADMIN for one in accounts):
         raise AuthorNoAdminError(account)
+
+
+async def pins_for(
+    stored: Stored, routing: Routing, clusters: ClusterPool, account: str, script: str
+) -> tuple[ArtifactPin, ...]:
+    """What a script of an account runs with from now on, with what functions of the catalog bring.
+
+    Raises what `pins_of` raises, and StoreError.
+    """
+    texts = await texts_for(ServiceCatalogDesk(stored, routing, clusters, account), account)
+    return await stored.ask(lambda: pins_of(stored.artifacts, script, texts))
 
 
 async def catalog_spec_for(

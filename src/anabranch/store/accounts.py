@@ -1,4 +1,9 @@
-"""Accounts and their tokens.  A token is told once, when it is made; what is kept is its digest."""
+"""Accounts and their tokens.  A token is told once, when it is made; what is kept is its digest.
+
+Invariant
+    S19  the groups that a provider claims of an account are those of its last login; neither a login nor a provider
+         changes who is in a group by an admin's word.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from anabranch.errors import RefusedError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import DAY_MS
 from anabranch.store.database import Database
-from anabranch.store.tables import ACCOUNTS, TOKENS
+from anabranch.store.tables import ACCOUNT_GROUPS, ACCOUNTS, TOKENS
 
 PREFIX = "anb_"
 """By which a token is recognized where it should not be, for example in a repository."""
@@ -125,10 +130,11 @@ class Accounts:
             _insert(connection, made)
         return made
 
-    def vouched(self, name: str, role: Role, issuer: str, now_ms: int) -> Account:
-        """The account of somebody whom a provider vouches for, made at the first login, with the role of now.
+    def vouched(self, name: str, role: Role, issuer: str, now_ms: int, groups: Sequence[str] = ()) -> Account:
+        """The account of somebody whom a provider vouches for, made at the first login, with role and groups of now.
 
-        Raises AccountExistsError where the name belongs to somebody that this provider does not vouch for.
+        Groups that an admin has put the account in stay (S19).  Raises AccountExistsError where the name belongs to
+        somebody that this provider does not vouch for.
         """
         try:
             with self._database.begin() as connection:
@@ -141,9 +147,10 @@ class Accounts:
                 elif found.role is not role:
                     connection.execute(update(ACCOUNTS).where(ACCOUNTS.c.id == found.id).values(role=role.word))
                     found = _account(connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.id == found.id)).one())
+                _claim(connection, name, groups)
                 return found
         except IntegrityError:  # the same login, twice at once
-            return self.vouched(name, role, issuer, now_ms)
+            return self.vouched(name, role, issuer, now_ms, groups)
 
     def set(self, name: str, now_ms: int, *, role: Role | None = None, disabled: bool | None = None) -> Account:
         """Change an account; raises NoAccountError, LastAdminError."""
@@ -271,6 +278,14 @@ def _insert(connection: Connection, account: Account) -> None:
             created_at=account.created_at,
         )
     )
+
+
+def _claim(connection: Connection, account: str, groups: Sequence[str]) -> None:
+    """Have an account in these groups by the word of its provider, and in no others."""
+    claimed = ACCOUNT_GROUPS.c.account == account, ACCOUNT_GROUPS.c.is_claimed
+    connection.execute(delete(ACCOUNT_GROUPS).where(*claimed))
+    for one in dict.fromkeys(groups):
+        connection.execute(insert(ACCOUNT_GROUPS).values(group=one, account=account, is_claimed=True))
 
 
 def _account(row: Row[Any]) -> Account:

@@ -29,6 +29,7 @@ from anabranch.streams.artifacts.values import (
     ArtifactKind,
     ArtifactPin,
     ArtifactVersion,
+    PinnedFunction,
     StoredArtifact,
 )
 
@@ -125,6 +126,7 @@ def pin(connection: Connection, stream: str, version: int, pins: Sequence[Artifa
     """Note what a version of a stream runs with, in the transaction that keeps it; raises IntegrityError."""
     for one in pins:
         values = {"artifact": one.artifact, "number": one.number, "sha256": one.content.sha256}
+        values |= {"functions": [asdict(each) for each in one.functions]}
         connection.execute(insert(STREAM_ARTIFACTS).values(stream=stream, version=version, **values))
 
 
@@ -140,14 +142,15 @@ def pinned(connection: Connection, stream: str) -> Mapping[int, tuple[ArtifactPi
         & (ARTIFACT_VERSIONS.c.number == STREAM_ARTIFACTS.c.number)
         & (ARTIFACT_VERSIONS.c.sha256 == STREAM_ARTIFACTS.c.sha256)
     )
-    asked = select(STREAM_ARTIFACTS.c.version, ARTIFACTS.c.kind, ARTIFACT_VERSIONS).where(
-        STREAM_ARTIFACTS.c.stream == stream
-    )
+    columns = STREAM_ARTIFACTS.c.version, STREAM_ARTIFACTS.c.functions.label("pinned"), ARTIFACTS.c.kind
+    asked = select(*columns, ARTIFACT_VERSIONS).where(STREAM_ARTIFACTS.c.stream == stream)
     asked = asked.join(ARTIFACT_VERSIONS, same).join(ARTIFACTS, ARTIFACTS.c.name == ARTIFACT_VERSIONS.c.artifact)
     found: dict[int, tuple[ArtifactPin, ...]] = {}
     for row in connection.execute(asked.order_by(STREAM_ARTIFACTS.c.artifact)):
         version = _version(row)
-        made = ArtifactPin(row.artifact, version.number, ArtifactKind(row.kind), version.content, version.dependencies)
+        functions = tuple(PinnedFunction(**each) for each in row.pinned)
+        told = ArtifactKind(row.kind), version.content, version.dependencies, functions
+        made = ArtifactPin(row.artifact, version.number, *told)
         found[row.version] = (*found.get(row.version, ()), made)
     return found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.store.database import Database
@@ -105,12 +105,18 @@ class StoredCatalog:
     # -- groups ----------------------------------------------------------------------------------------
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The accounts of each group, by name."""
-        found: dict[str, list[str]] = {}
-        columns = ACCOUNT_GROUPS.c.group, ACCOUNT_GROUPS.c.account
+        """The accounts of each group, by name, by whoever's word."""
+        return self._groups(select(ACCOUNT_GROUPS))
+
+    def assigned(self) -> Mapping[str, tuple[str, ...]]:
+        """The accounts that admins have put into each group."""
+        return self._groups(select(ACCOUNT_GROUPS).where(ACCOUNT_GROUPS.c.is_claimed.is_(False)))
+
+    def _groups(self, asked: Select[Any]) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, dict[str, None]] = {}
         with self._database.read() as connection:
-            for group, account in connection.execute(select(*columns).order_by(*columns)):
-                found.setdefault(group, []).append(account)
+            for row in connection.execute(asked.order_by(ACCOUNT_GROUPS.c.group, ACCOUNT_GROUPS.c.account)):
+                found.setdefault(row.group, {})[row.account] = None
         return {group: tuple(accounts) for group, accounts in found.items()}
 
     def groups_of(self, account: str) -> frozenset[str]:
@@ -120,13 +126,13 @@ class StoredCatalog:
             return frozenset(connection.execute(asked).scalars())
 
     def set_members(self, group: str, add: Sequence[str], remove: Sequence[str]) -> None:
-        """Have accounts in a group, and others not; a group without accounts is none (S17)."""
+        """Have accounts in a group by an admin's word, and others not; a group without accounts is none (S17, S19)."""
         try:
             with self._database.begin() as connection:
-                mine = ACCOUNT_GROUPS.c.group == group
-                connection.execute(delete(ACCOUNT_GROUPS).where(mine, ACCOUNT_GROUPS.c.account.in_((*add, *remove))))
+                mine = ACCOUNT_GROUPS.c.group == group, ACCOUNT_GROUPS.c.is_claimed.is_(False)
+                connection.execute(delete(ACCOUNT_GROUPS).where(*mine, ACCOUNT_GROUPS.c.account.in_((*add, *remove))))
                 for account in add:
-                    connection.execute(insert(ACCOUNT_GROUPS).values(group=group, account=account))
+                    connection.execute(insert(ACCOUNT_GROUPS).values(group=group, account=account, is_claimed=False))
         except IntegrityError as error:  # another changes the same ones
             raise EntryChangedError(f"group {group}") from error
 

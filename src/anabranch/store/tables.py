@@ -8,6 +8,7 @@ from __future__ import annotations
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     ForeignKeyConstraint,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )
 
 METADATA = MetaData(
@@ -365,9 +367,10 @@ ACCOUNT_GROUPS = Table(
     METADATA,
     Column("group", String(200), primary_key=True),
     Column("account", String(200), primary_key=True),
+    Column("is_claimed", Boolean, primary_key=True, server_default=false()),
     Index(None, "account"),
 )
-"""Which accounts are in which groups."""
+"""Which accounts are in which groups: by an admin's word, or as claimed by the account's provider at its last login."""
 
 ARTIFACTS = Table(
     "artifacts",
@@ -405,8 +408,10 @@ STREAM_ARTIFACTS = Table(
     Column("artifact", String(60), primary_key=True),
     Column("number", Integer, nullable=False),
     Column("sha256", String(64), nullable=False),
+    Column("functions", JSON, nullable=False, server_default="[]"),
     ForeignKeyConstraint(["stream", "version"], ["stream_versions.stream", "stream_versions.number"]),
     ForeignKeyConstraint(["artifact", "number"], ["artifact_versions.artifact", "artifact_versions.number"]),
     Index(None, "artifact", "number"),
 )
-"""What each version of a stream runs with; the database keeps what is in it from being deleted."""
+"""What each version of a stream runs with; the database keeps what is in it from being deleted.  ``functions`` are
+those of the catalog that come from it, as they were when the version was saved."""

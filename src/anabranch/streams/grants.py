@@ -158,6 +158,15 @@ def check_principal(text: str) -> str:
     return text
 
 
+def is_group(name: str) -> bool:
+    """Whether grants can name a group so."""
+    try:
+        check_principal(group(name))
+    except PrincipalError:
+        return False
+    return True
+
+
 def decide(authority: Authority, needs: Collection[Need]) -> Decision:
     """Whether all is allowed; else every need that is not, so that one answer names them all."""
     denied = sorted({one for one in needs if not authority.may(one.name, one.privilege)})

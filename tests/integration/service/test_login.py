@@ -105,6 +105,13 @@ def test_somebody_signs_in_with_the_highest_role_of_their_groups(served: Served)
     home = f"http://127.0.0.1:{served.port}"
     me = browser.once(f"{home}/api/v1/me").json
     assert (me["account"], me["role"]) == ("mei", "approver")
+    mine = browser.once(f"{home}/api/v1/catalog/groups").json
+    assert [(one["group"], one["members"], one["claimed"]) for one in mine] == [
+        (group, ["mei"], ["mei"]) for group in sorted(USERS["mei"])
+    ]
+    asked = {"group": "engineering", "remove": ["mei"]}
+    refused = served.ask("POST", "/api/v1/catalog/group/plan", asked, role="admin")
+    assert (refused.status, refused.json["title"]) == (409, "claimed member")
     again = Browser()
     again.sign_in(served, "mei", "mei-password")
     assert again.once(f"{home}/api/v1/me").json["account"] == "mei"

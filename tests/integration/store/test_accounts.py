@@ -17,6 +17,7 @@ from anabranch.store.accounts import (
     SessionNameError,
     UnknownTokenError,
 )
+from anabranch.store.catalog import StoredCatalog
 from anabranch.store.database import Database
 
 pytestmark = pytest.mark.test
@@ -123,6 +124,25 @@ def test_who_a_provider_vouches_for_has_the_role_of_now(database: Database) -> N
     for issuer in ("https://id.example.org", "https://evil.example.org"):
         with pytest.raises(AccountExistsError):
             accounts.vouched("root" if issuer.startswith("https://id") else "ada@example.org", Role.ADMIN, issuer, NOW)
+
+
+def test_groups_that_a_provider_claims_are_those_of_the_last_login(database: Database) -> None:
+    """S19: whatever an admin has said of the same account stays, and the other way round."""
+    accounts, catalog = Accounts(database), StoredCatalog(database)
+    issuer = "https://id.example.org"
+    catalog.set_members("shop", ["mei", "jo"], [])
+    accounts.vouched("mei", Role.VIEWER, issuer, NOW, ("shop", "analysts"))
+    assert catalog.groups() == {"analysts": ("mei",), "shop": ("jo", "mei")}
+    assert catalog.assigned() == {"shop": ("jo", "mei")}
+    catalog.set_members("shop", [], ["mei"])
+    assert catalog.groups_of("mei") == {"shop", "analysts"}
+    accounts.vouched("mei", Role.VIEWER, issuer, NOW, ("emea",))
+    assert catalog.groups() == {"emea": ("mei",), "shop": ("jo",)}
+    accounts.vouched("mei", Role.VIEWER, issuer, NOW)
+    assert catalog.groups() == catalog.assigned() == {"shop": ("jo",)}
+    with pytest.raises(AccountExistsError):
+        accounts.vouched("mei", Role.VIEWER, "https://evil.example.org", NOW, ("shop",))
+    assert catalog.groups_of("mei") == frozenset()
 
 
 def test_what_is_not_there_is_refused(database: Database) -> None:

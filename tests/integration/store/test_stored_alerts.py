@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
+from alembic import command
 
+from anabranch.model.accounts import Role
+from anabranch.store.accounts import Accounts
 from anabranch.store.alerts import StoredAlerts
-from anabranch.store.database import Database
+from anabranch.store.catalog import StoredCatalog
+from anabranch.store.database import Database, open_database
 from anabranch.store.runs import Run, RunKind, StartedRuns
-from anabranch.store.tables import STREAM_ALERT_RULES, STREAM_ALERTS
 from anabranch.streams.alerts.jobs import AlertedJob
 from anabranch.streams.alerts.rules import AlertKind, AlertRules, with_settings
 from anabranch.streams.alerts.standing import Alert, AlertState
@@ -47,32 +46,35 @@ def test_alerts_of_one_name_are_kept_apart(database: Database) -> None:
 
 
 OLD = (
-    "CREATE TABLE stream_alert_rules (stream VARCHAR(60) NOT NULL, revision INTEGER NOT NULL, "
-    "author VARCHAR(200) NOT NULL, rules JSON NOT NULL, CONSTRAINT pk_stream_alert_rules PRIMARY KEY (stream))",
-    "CREATE TABLE stream_alerts (stream VARCHAR(60) NOT NULL, kind VARCHAR(20) NOT NULL, "
-    "query VARCHAR(300) NOT NULL, state VARCHAR(20) NOT NULL, since BIGINT NOT NULL, words VARCHAR(2000) NOT NULL, "
-    "told JSON NOT NULL, CONSTRAINT pk_stream_alerts PRIMARY KEY (stream, kind, query))",
     """INSERT INTO stream_alert_rules VALUES ('a-b', 4, 'mei', '{"receivers": ["ops"]}')""",
     """INSERT INTO stream_alerts VALUES ('a-b', 'alive', '', 'firing', 7, 'away', '{"ops": "firing"}')""",
+    """INSERT INTO account_groups VALUES ('shop', 'mei')""",
 )
 
 
-def test_alerts_of_an_older_store_stay_those_of_streams(database: Database) -> None:
-    """Migration 0014 keeps every row, and its key takes a link of the same name."""
-    migration = import_module("anabranch.store.migrations.versions.0014_link_alerts")
-    with database.begin() as connection:
-        for table in (STREAM_ALERT_RULES, STREAM_ALERTS):
-            connection.exec_driver_sql(f"DROP TABLE {table.name}")
+def test_what_an_older_store_has_stays_what_it_was(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migration 0014: alerts are those of streams, and groups an admin's; their keys take links and claims, too."""
+    upgrade = command.upgrade
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "upgrade", lambda config, _: upgrade(config, "0012"))
+        old = open_database(address)
+    with old.begin() as connection:
         for statement in OLD:
             connection.exec_driver_sql(statement)
-        with Operations.context(MigrationContext.configure(connection)):
-            migration.upgrade()
-    alerts = StoredAlerts(database)
-    assert alerts.rules(STREAM) == (AlertRules(receivers=("ops",)), 4)
-    assert alerts.all() == {STREAM: [FIRES]}
-    alerts.change(LINK, 0, AlertRules(), "mei")
-    alerts.keep(LINK, FIRES)
-    assert set(alerts.all()) == set(alerts.all_rules()) == {STREAM, LINK}
+    old.close()
+    database = open_database(address)
+    try:
+        alerts, groups = StoredAlerts(database), StoredCatalog(database)
+        assert alerts.rules(STREAM) == (AlertRules(receivers=("ops",)), 4)
+        assert alerts.all() == {STREAM: [FIRES]}
+        alerts.change(LINK, 0, AlertRules(), "mei")
+        alerts.keep(LINK, FIRES)
+        assert set(alerts.all()) == set(alerts.all_rules()) == {STREAM, LINK}
+        assert groups.assigned() == {"shop": ("mei",)}
+        Accounts(database).vouched("mei", Role.VIEWER, "https://id.example.org", 1, ("shop",))
+        assert groups.groups() == groups.assigned() == {"shop": ("mei",)}
+    finally:
+        database.close()
 
 
 def test_failures_of_links_are_those_whose_end_was_seen(database: Database) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyspark
 
+from anabranch.config.catalogspec import CatalogSpec
 from anabranch.config.jobspec import write_spec
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.storage.hashed import HashedFiles
@@ -46,8 +47,15 @@ class ArtifactLab:
         found = [ArtifactFile(file, kept.put(data), len(data)) for file, data in files]
         return ArtifactPin(name, number, kind_of(found[0].file), found[0], tuple(found[1:]))
 
-    def start(self, stream: str, script: str, pins: Sequence[ArtifactPin] = (), *more: str) -> subprocess.Popen[str]:
-        """Start the job of a script, which may read ``src`` and write ``out``."""
+    def start(
+        self,
+        stream: str,
+        script: str,
+        pins: Sequence[ArtifactPin] = (),
+        *more: str,
+        catalog: CatalogSpec | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start the job of a script, which may read ``src`` and write ``out``, and use a catalog."""
         home = self.directory / stream
         (home / "in").mkdir(parents=True, exist_ok=True)
         (home / "in" / "rows.json").write_text('{"name": "mei"}\n{"name": "jo"}\n', encoding="utf-8")
@@ -58,7 +66,7 @@ class ArtifactLab:
         spec = StreamRunSpec(stream, 1, "run-1", 1, tables + script, str(home / "checkpoints"), trigger="availableNow")
         spec = StreamRunSpec(
             **{name: getattr(spec, name) for name in StreamRunSpec.__slots__}
-            | {"artifacts": tuple(pins), "artifact_place": self.place}
+            | {"artifacts": tuple(pins), "artifact_place": self.place, "catalog": catalog}
         )
         write_spec(home / "run-1.json", spec.to_json())
         command = [sys.executable, "-m", "anabranch.spark.jobs.stream", str(home / "run-1.json")]

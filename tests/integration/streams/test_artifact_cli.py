@@ -99,6 +99,49 @@ def test_a_stream_keeps_what_it_was_saved_with_whatever_is_uploaded_later(
     assert list((tmp_path / "kept").iterdir()) == [] and "text" not in run("list")[1].split()
 
 
+@pytest.mark.test
+def test_a_function_of_the_catalog_keeps_the_version_that_it_was_saved_with(
+    served: Served,
+    run: Run,
+    stream: Run,
+    typed: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Pinned with a version of a stream that calls it, with its statement; its artifact stays while it is named."""
+    catalog = console({}, typed / "mine", monkeypatch, capsys, "catalog")
+    made = "CREATE DATABASE IF NOT EXISTS shop; CREATE OR REPLACE FUNCTION shop.shout AS 'text.shout' USING FILE '{}'"
+    script = "INSERT INTO out SELECT shop.shout(name) FROM STREAM src"
+    (typed / "job.sql").write_text(script, encoding="utf-8")
+
+    def define(resource: str) -> tuple[int, str]:
+        (typed / "shop.sql").write_text(made.format(resource), encoding="utf-8")
+        code, _, err = catalog("create", "shop.sql", "--execute")
+        return code, err
+
+    code, err = define("artifact:text")
+    assert code == 3 and "there is no artifact 'text'" in err
+    assert define("/tmp/text.py")[0] == 2
+    assert run("upload", "text", "text.py")[0] == 0
+    assert define("artifact:text") == (0, "")
+    assert stream("create", "counts", "job.sql")[0] == 0
+    (typed / "text.py").write_text(SECOND, encoding="utf-8")
+    assert run("upload", "text", "text.py")[0] == 0
+    assert define("artifact:text@2") == (0, "")
+    assert stream("edit", "counts", "--trigger", "5 seconds")[0] == 0
+    (typed / "job.sql").write_text(script + " -- again", encoding="utf-8")
+    assert stream("edit", "counts", "job.sql")[0] == 0
+    found = [served.get(f"/api/v1/streams/counts/versions/{number}")["artifacts"] for number in (1, 2, 3)]
+    assert [[one["number"] for one in each] for each in found] == [[1], [1], [2]]
+    statements = [each[0]["functions"][0] for each in found]
+    assert [one["name"] for one in statements] == ["shop.shout"] * 3
+    assert ["@2" in one["statement"] for one in statements] == [False, False, True]
+    assert stream("delete", "counts", "--execute")[0] == 0
+    code, _, err = run("delete", "text", "--version", "2", "--execute")
+    assert code == 3 and "artifact 'text' is used by function shop.shout" in err
+    assert run("delete", "text", "--version", "1", "--execute")[0] == 0
+
+
 @pytest.mark.full
 def test_what_a_wheel_needs_is_brought_as_it_is_uploaded_or_it_is_refused_by_name(
     served: Served, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ from anabranch.operations.catalog.desk import KnownCatalog
 from anabranch.operations.catalog.entries import entry_of
 from anabranch.operations.catalog.loading import spec_of
 from anabranch.sandbox import SandboxCluster
-from anabranch.spark.streams.granted import BrokenEntryError
+from anabranch.spark.streams.granted_functions import BrokenEntryError
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.objects import Table
 from anabranch.streams.errors import ScriptError

@@ -2926,6 +2926,7 @@ export interface components {
             artifact: string;
             content: components["schemas"]["ArtifactFile"];
             dependencies: components["schemas"]["ArtifactFile"][];
+            functions: components["schemas"]["PinnedFunction"][];
             kind: components["schemas"]["ArtifactKind"];
             number: number;
         };
@@ -3974,6 +3975,7 @@ export interface components {
             state: components["schemas"]["GroupState"];
         };
         GroupAnswer: {
+            claimed: string[];
             group: string;
             members: string[];
         };
@@ -4462,6 +4464,10 @@ export interface components {
             source_table: string;
             target_column: string | null;
             target_table: string;
+        };
+        LineageFunction: {
+            artifact: string;
+            function: string;
         };
         LineageInsert: {
             columns: string[];
@@ -5017,6 +5023,10 @@ export interface components {
             operation: string;
             principal: string;
             resource: string;
+        };
+        PinnedFunction: {
+            name: string;
+            statement: string;
         };
         /**
          * PlaceRequest
@@ -6362,6 +6372,7 @@ export interface components {
          */
         StreamKind: "sql" | "pyspark";
         StreamLineageAnswer: {
+            functions: components["schemas"]["LineageFunction"][];
             hidden: string[];
             inserts: components["schemas"]["LineageInsert"][];
             stream: string;

@@ -86,7 +86,8 @@ def groups(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     """One line a group."""
     table = grid("GROUP", "ACCOUNTS")
     for one in found:
-        table.add_row(*_cells(one["group"], ", ".join(one["members"])))
+        members = (f"{each} (provider)" if each in one["claimed"] else each for each in one["members"])
+        table.add_row(*_cells(one["group"], ", ".join(members)))
     return table if found else Text("no groups that you may see")
 
 

@@ -34,6 +34,9 @@ def stream(answer: Mapping[str, Any], column: str | None) -> RenderableType:
         if insert["not_understood"]:
             noted = ", ".join(insert["not_understood"])
             parts.append(Text(printable(f"not understood in it, so there may be fewer edges: {noted}"), style="yellow"))
+    if wanted is None and answer["functions"]:
+        called = ", ".join(f"{one['function']} of artifact {one['artifact']}" for one in answer["functions"])
+        parts.append(Text(printable(f"it calls {called}"), style="dim"))
     if answer["hidden"]:
         parts.append(Text(printable(f"you may not see columns of {', '.join(answer['hidden'])}"), style="yellow"))
     return Group(*parts)

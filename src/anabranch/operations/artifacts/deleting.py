@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.model.plans import plan_hash
 from anabranch.operations.artifacts.desk import ArtifactDesk
 from anabranch.streams.artifacts.errors import ArtifactInUseError
+from anabranch.streams.artifacts.references import references
+from anabranch.streams.catalog.objects import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +36,33 @@ class DeletedArtifact:
     swept: int
 
 
-async def plan(desk: ArtifactDesk, name: str, number: int | None) -> DeleteArtifactPlan:
-    """Forget a version, all of them for None; raises NoArtifactError, NoArtifactVersionError, ArtifactInUseError."""
+async def plan(
+    desk: ArtifactDesk, name: str, number: int | None, functions: Sequence[Function] = ()
+) -> DeleteArtifactPlan:
+    """Forget a version, all of them for None; ``functions`` are those of the catalog, which may be from it.
+
+    Raises NoArtifactError, NoArtifactVersionError, ArtifactInUseError.
+    """
 
     def look() -> DeleteArtifactPlan:
         desk.stored.version(name, number)
         every = [one.number for one in desk.stored.versions(name)]
         numbers = tuple(sorted(every if number is None else [number]))
-        if uses := tuple(use for one in numbers for use in desk.stored.uses(name, one)):
+        streams = tuple(use for one in numbers for use in desk.stored.uses(name, one))
+        left = [one for one in every if one not in numbers]
+        if uses := (*streams, *(f"function {one.name.short}" for one in functions if _needs(one, name, numbers, left))):
             raise ArtifactInUseError(name, uses)
         return DeleteArtifactPlan(
             name, numbers, len(numbers) == len(every), plan_hash("artifacts.delete", name, numbers, every)
         )
 
     return await asyncio.to_thread(look)
+
+
+def _needs(function: Function, name: str, gone: Sequence[int], left: Sequence[int]) -> bool:
+    """Whether a function would be from nothing: its version goes, or where it names none the last one."""
+    named = [one for one in references(function.statement) if one.name == name]
+    return any(one.number in gone if one.number is not None else not left for one in named)
 
 
 async def apply(desk: ArtifactDesk, planned: DeleteArtifactPlan) -> DeletedArtifact:

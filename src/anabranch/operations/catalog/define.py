@@ -17,9 +17,10 @@ from anabranch.operations.catalog.topics import TopicOptions, exists
 from anabranch.operations.streams.lineage import readers_of_columns, readers_of_table, streams_lineage
 from anabranch.streams.catalog.compatibility import breaks
 from anabranch.streams.catalog.ddl import Definition
+from anabranch.streams.catalog.functions import of_artifacts
 from anabranch.streams.catalog.kept import EntryChange
 from anabranch.streams.catalog.names import CATALOG
-from anabranch.streams.catalog.objects import CatalogDatabase, ObjectKind, Table, kind_of
+from anabranch.streams.catalog.objects import CatalogDatabase, Function, ObjectKind, Table, kind_of
 from anabranch.streams.declared import reaches
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.inline import BY_ADDRESS
@@ -118,7 +119,8 @@ async def plan(
 ) -> DefinePlan:
     """The plan of a script; ``topics`` says how topics that tables name and that are not there are made.
 
-    Raises ExistsError, DeniedError, NoDatabaseError, BreaksReadersError, DefinedTwiceError, ClusterError, StoreError.
+    Raises ExistsError, DeniedError, NoDatabaseError, BreaksReadersError, DefinedTwiceError, ClusterError, StoreError;
+    and InvalidFieldError, NoArtifactError, NoArtifactVersionError of a function that comes from no artifact.
     """
     found = await known(desk)
     new_databases = {str(one.object.name) for one in definitions if isinstance(one.object, CatalogDatabase)}
@@ -130,6 +132,9 @@ async def plan(
             raise DefinedTwiceError(name)
         before = found.entries.get(name)
         seen[name] = 0 if before is None else before.revision
+        if isinstance(one.object, Function):
+            for named in of_artifacts(one.object):
+                await desk.check_artifact(named)
         change = await _with_readers(desk, found, one, _changed(found, one, new_databases))
         if (bad := errors(change.reasons)) and not accept_breaking:
             raise BreaksReadersError(name, "; ".join(reason.what for reason in bad), change.readers)

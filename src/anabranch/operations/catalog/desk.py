@@ -9,6 +9,7 @@ from typing import Protocol
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.operations.catalog.entries import object_of
+from anabranch.streams.artifacts.references import ArtifactReference
 from anabranch.streams.catalog.kept import EntryChange, NoEntryError, StoredEntry, StoredGrant
 from anabranch.streams.catalog.names import CATALOG, DATABASE, ObjectName
 from anabranch.streams.catalog.objects import CatalogObject, ObjectKind, Table
@@ -33,7 +34,11 @@ class CatalogDesk(Protocol):
         ...
 
     async def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The accounts of each group; raises StoreError."""
+        """The accounts of each group, by whoever's word; raises StoreError."""
+        ...
+
+    async def assigned(self) -> Mapping[str, tuple[str, ...]]:
+        """The accounts that admins have put into each group, and no provider; raises StoreError."""
         ...
 
     async def admins(self) -> frozenset[str]:
@@ -66,6 +71,10 @@ class CatalogDesk(Protocol):
 
     def cluster(self, code: str) -> Cluster:
         """The cluster that a code leads to; raises RefusedError, ConfigError."""
+        ...
+
+    async def check_artifact(self, named: ArtifactReference) -> None:
+        """Raise NoArtifactError, NoArtifactVersionError where a function would be from nothing; StoreError."""
         ...
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from anabranch.config.catalogspec import CatalogSpec, NamedQuery
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
+from anabranch.streams.catalog.functions import CatalogTexts
 from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import CatalogDatabase, Function, Table, View
 from anabranch.streams.grants import Authority, Privilege
@@ -29,6 +30,11 @@ async def catalog_for(
     found = await known(desk, account)
     is_open = found.authority.has([CATALOG], Privilege.MANAGE)
     return spec_of(found, InlinePolicy(is_open=True) if is_open else policy, attached)
+
+
+async def texts_for(desk: CatalogDesk, account: str) -> CatalogTexts:
+    """The functions and views that an account may use; raises StoreError."""
+    return spec_of(await known(desk, account), InlinePolicy()).texts
 
 
 def spec_of(

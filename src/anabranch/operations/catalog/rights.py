@@ -96,6 +96,20 @@ class NotAdminError(RefusedError):
     _hint = "ask an admin"
 
 
+@dataclass(eq=False)
+class ClaimedMemberError(RefusedError):
+    """Accounts are in a group by the word of their provider alone, which an admin cannot take back here."""
+
+    group: str
+    accounts: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"{', '.join(self.accounts)} came into group {self.group} by the provider that vouches for them"
+
+    _hint = "take them out of it there: it counts from their next login on; or revoke the group's grants"
+
+
 def securable(level: str, name: str) -> str:
     """What a grant is on, by its full name; ``level`` is catalog, database or object.
 
@@ -166,13 +180,18 @@ async def apply_set(desk: CatalogDesk, planned: EntrySetPlan) -> EntrySet:
 
 
 async def plan_group(desk: CatalogDesk, group: str, add: Sequence[str], remove: Sequence[str]) -> MembersPlan:
-    """Have accounts in a group, and others not; raises NotAdminError, PrincipalError, StoreError."""
+    """Have accounts in a group, and others not.
+
+    Raises NotAdminError, PrincipalError, ClaimedMemberError, StoreError.
+    """
     check_principal(f"group:{group}")
     if desk.account not in await desk.admins():
         raise NotAdminError(desk.account, "change groups")
-    members = (await desk.groups()).get(group, ())
-    new = tuple(sorted({*add} - {*members}))
-    gone = tuple(sorted({*remove} & {*members}))
+    members, assigned = (await desk.groups()).get(group, ()), (await desk.assigned()).get(group, ())
+    new = tuple(sorted({*add} - {*assigned}))
+    gone = tuple(sorted({*remove} & {*assigned}))
+    if claimed := tuple(sorted(({*remove} & {*members}) - {*assigned})):
+        raise ClaimedMemberError(group, claimed)
     return MembersPlan(group, members, new, gone, plan_hash(group, list(members), new, gone))
 
 

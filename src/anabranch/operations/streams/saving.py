@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.operations.artifacts.pinning import pins_of
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import NoStreamError, StoredStream, StreamExistsError
 from anabranch.streams.kinds import OtherStreamKindError, StreamKind
@@ -20,7 +19,6 @@ from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion, diff
 
 if TYPE_CHECKING:  # a program without the service has no database
-    from anabranch.store.artifacts import StoredArtifacts
     from anabranch.store.streams import StoredStreams
 
 
@@ -57,6 +55,8 @@ class PlannedQuery:
     columns: tuple[QueryColumn, ...]
 
 
+PinArtifacts = Callable[[str], Awaitable[tuple[ArtifactPin, ...]]]
+"""Decides which versions of artifacts a script runs with from now on; raises what `pins_of` raises."""
 Validate = Callable[[str, tuple[ArtifactPin, ...]], Awaitable[Mapping[str, Any]]]
 """Has Spark look at a script: the event ``analysed``, or an error that says why it cannot be run."""
 
@@ -93,7 +93,7 @@ class SavedStream:
 
 async def plan_create(
     stored: StoredStreams,
-    artifacts: StoredArtifacts,
+    pin: PinArtifacts,
     name: str,
     script: str,
     settings: StreamSettings,
@@ -109,7 +109,7 @@ async def plan_create(
     with suppress(NoStreamError):
         await asyncio.to_thread(stored.get, name)
         raise StreamExistsError(name)
-    statements, queries, pins = await _looked_at(artifacts, kind, script, None, validate)
+    statements, queries, pins = await _looked_at(pin, kind, script, None, validate)
     made = StreamVersion(1, 0, "", note, script, settings, pins, kind)
     seen = [asdict(settings), [asdict(one) for one in queries], _seen(pins)]
     hash_ = plan_hash("streams.create", name, kind.value, script, seen, description)
@@ -118,7 +118,7 @@ async def plan_create(
 
 async def plan_edit(
     stored: StoredStreams,
-    artifacts: StoredArtifacts,
+    pin: PinArtifacts,
     name: str,
     script: str | None,
     changes: Mapping[str, Any],
@@ -136,7 +136,7 @@ async def plan_edit(
         raise OtherStreamKindError(name, base.kind.value, kind.value)
     text = base.script if script is None else script
     kept = base.artifacts if script is None else None
-    statements, queries, pins = await _looked_at(artifacts, base.kind, text, kept, validate)
+    statements, queries, pins = await _looked_at(pin, base.kind, text, kept, validate)
     settings = replace(base.settings, **changes)
     made = StreamVersion(base.number + 1, 0, "", note, text, settings, pins, base.kind)
     seen = [asdict(made.settings), [asdict(one) for one in queries], _seen(pins)]
@@ -160,7 +160,7 @@ async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> 
 
 
 async def _looked_at(
-    artifacts: StoredArtifacts,
+    pin: PinArtifacts,
     kind: StreamKind,
     text: str,
     kept: tuple[ArtifactPin, ...] | None,
@@ -171,7 +171,7 @@ async def _looked_at(
         await asyncio.to_thread(check_file, text)
         return (), (), ()
     statements = _statements(text)
-    pins = await asyncio.to_thread(pins_of, artifacts, text) if kept is None else kept
+    pins = await pin(text) if kept is None else kept
     return statements, _queries(await validate(text, pins)), pins
 
 
@@ -188,7 +188,7 @@ def _queries(analysed: Mapping[str, Any]) -> tuple[PlannedQuery, ...]:
 
 
 def _seen(pins: Sequence[ArtifactPin]) -> list[str]:
-    return [f"{one} {one.content.sha256}" for one in pins]
+    return [f"{one} {one.content.sha256} {[asdict(each) for each in one.functions]}" for one in pins]
 
 
 def _statements(script: str) -> tuple[StatementLine, ...]:

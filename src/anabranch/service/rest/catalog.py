@@ -92,9 +92,16 @@ async def grants(here: Here, caller: AsViewer, securable: Annotated[str, Query(m
 @router.get("/groups", responses=answered(Sequence[GroupAnswer]))
 async def groups(here: Here, caller: AsViewer) -> JSONResponse:
     """One's own groups; an admin's answer has all."""
-    found = await here.stored.ask(here.stored.catalog.groups)
+    catalog = here.stored.catalog
+    found, assigned = await here.stored.ask(lambda: (catalog.groups(), catalog.assigned()))
     admin, name = caller.account.role is Role.ADMIN, caller.account.name
-    return answer([GroupAnswer(one, members) for one, members in found.items() if admin or name in members])
+    return answer(
+        [
+            GroupAnswer(one, members, tuple(each for each in members if each not in assigned.get(one, ())))
+            for one, members in found.items()
+            if admin or name in members
+        ]
+    )
 
 
 @router.get("/entries/{name}", responses=answered(EntryAnswer))

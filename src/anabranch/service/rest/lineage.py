@@ -60,7 +60,8 @@ async def _kept(here: Instance, name: str, version: int | None) -> StoredLineage
 async def lineage(here: Here, name: StreamNamePath, caller: AsViewer, version: VersionQuery = None) -> JSONResponse:
     """Which columns of which tables make which columns of what a stream writes."""
     kept = await _kept(here, name, version)
-    return answer(stream_lineage(kept, lineage_of(kept.document), await _may_see(here, caller)))
+    pins = (await here.stored.ask(lambda: here.stored.streams.version(name, kept.version))).artifacts
+    return answer(stream_lineage(kept, lineage_of(kept.document), await _may_see(here, caller), pins))
 
 
 @router.get("/streams/{name}/lineage/openlineage", responses=answered(Sequence[Mapping[str, Any]]))

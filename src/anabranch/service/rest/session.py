@@ -101,7 +101,7 @@ async def finish(here: Here, request: Request) -> Response:
     accounts, now = here.stored.accounts, now_ms()
     issuer = here.oidc.settings.issuer
     try:
-        account = await here.stored.ask(lambda: accounts.vouched(found.name, found.role, issuer, now))
+        account = await here.stored.ask(lambda: accounts.vouched(found.name, found.role, issuer, now, found.groups))
     except AccountExistsError as error:
         raise LoginRefusedError(f"the account {error.name} is not the provider's") from error
     if account.disabled_at is not None:

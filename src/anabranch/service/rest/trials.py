@@ -15,12 +15,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from anabranch.config.offsets_file import start_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Role
-from anabranch.operations.artifacts.pinning import pins_of
 from anabranch.operations.documents import plain
 from anabranch.service.answers import answered
 from anabranch.service.caller import Caller
 from anabranch.service.instance import Instance
 from anabranch.service.rest.events import KNOWN_S, QUIET_S, event
+from anabranch.service.stream_specs import pins_for
 from anabranch.service.trial import Trial
 from anabranch.service.trial_answers import TrialAnswer, trial_answer
 from anabranch.service.verb import Request as Body
@@ -70,7 +70,7 @@ async def ask(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
     Nothing is written anywhere.
     """
     body = await body_of(request, TrialRequest)
-    question = await _question(here, body)
+    question = await _question(here, body, caller.account.name)
     trial, was_there = await here.trials.ask(caller.account.name, question, fresh=body.fresh)
     if not was_there:
         await here.acting.note(caller, f"trial.{question.kind.value}", question.subject)
@@ -127,7 +127,7 @@ def _found(here: Instance, trial_id: str, caller: Caller) -> Trial:
     return found
 
 
-async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
+async def _question(here: Instance, body: TrialRequest, account: str) -> TrialQuestion:
     """What is asked; raises InvalidFieldError, NoStreamError, NoStreamVersionError."""
     if body.kind == "tables":
         if body.script is not None or body.stream is not None or body.version is not None:
@@ -154,7 +154,7 @@ async def _question(here: Instance, body: TrialRequest) -> TrialQuestion:
         script, version, pins, author = found.script, found.number, found.artifacts, found.author
         launcher = found.settings.launcher
     else:
-        pins = await here.stored.ask(lambda: pins_of(here.stored.artifacts, script or ""))
+        pins = await pins_for(here.stored, here.routing, here.clusters, account, script or "")
     kind = TrialKind(body.kind)
     asked = TrialQuestion(kind, script or "", name or "", version, artifacts=pins, author=author)
     if kind is TrialKind.VALIDATION:

@@ -10,11 +10,13 @@ from anabranch.model.accounts import Role
 from anabranch.operations.artifacts import deleting, saving
 from anabranch.operations.artifacts.deleting import DeleteArtifactPlan, DeletedArtifact
 from anabranch.operations.artifacts.saving import SaveArtifactPlan, SavedArtifact
+from anabranch.operations.catalog.entries import object_of
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Request, Verb
 from anabranch.service.verbs.streams import Note, VersionNumber
 from anabranch.service.words import command
 from anabranch.streams.artifacts.references import NAME
+from anabranch.streams.catalog.objects import Function
 
 ArtifactName = Annotated[str, StringConstraints(pattern=rf"^{NAME}$")]
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
@@ -56,7 +58,10 @@ async def _save(reach: Reach, _: SaveArtifactRequest, planned: SaveArtifactPlan)
 
 
 async def _delete_plan(reach: Reach, request: DeleteArtifactRequest) -> DeleteArtifactPlan:
-    return await deleting.plan(reach.artifacts, request.artifact, request.version)
+    stored = reach.routes.stored
+    entries = await stored.ask(stored.catalog.all)
+    functions = [made for made in map(object_of, entries) if isinstance(made, Function)]
+    return await deleting.plan(reach.artifacts, request.artifact, request.version, functions)
 
 
 async def _delete(reach: Reach, _: DeleteArtifactRequest, planned: DeleteArtifactPlan) -> DeletedArtifact:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
@@ -31,7 +32,7 @@ from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Val
 from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.reach import Reach
 from anabranch.service.stream_links import meant
-from anabranch.service.stream_specs import check_runs_code
+from anabranch.service.stream_specs import check_runs_code, pins_for
 from anabranch.service.verb import Request, Verb
 from anabranch.service.verbs import stream_links
 from anabranch.service.words import command
@@ -152,12 +153,16 @@ def _validate(reach: Reach, stream: str) -> Validate:
     return validate
 
 
+async def _pin(reach: Reach, script: str) -> tuple[ArtifactPin, ...]:
+    return await pins_for(reach.routes.stored, reach.routes.routing, reach.clusters, reach.account, script)
+
+
 async def _create_plan(reach: Reach, request: CreateStreamRequest) -> SaveStreamPlan:
     settings = StreamSettings(request.trigger, request.restarts, reach.jobs.launcher(request.launcher).name)
     asked = request.stream, request.script, settings, request.description, request.note
     validate = _validate(reach, request.stream)
     reach.stream_links.check_free(request.stream)
-    planned = await saving.plan_create(_stored(reach), reach.artifacts.stored, *asked, validate, request.kind)
+    planned = await saving.plan_create(_stored(reach), partial(_pin, reach), *asked, validate, request.kind)
     await _check_code(reach, planned)
     return planned
 
@@ -169,7 +174,7 @@ async def _edit_plan(reach: Reach, request: EditStreamRequest) -> SaveStreamPlan
     changes = {name: value for name, value in given.items() if value is not None}
     asked = request.stream, request.script, changes, request.note
     validate = _validate(reach, request.stream)
-    planned = await saving.plan_edit(_stored(reach), reach.artifacts.stored, *asked, validate, request.kind)
+    planned = await saving.plan_edit(_stored(reach), partial(_pin, reach), *asked, validate, request.kind)
     await _check_code(reach, planned)
     return planned
 

@@ -92,8 +92,9 @@ def analyse(
     for table in known:
         found.tables[table.name.lower()] = table
     if catalog is not None:
-        found.granted = GrantedCatalog(catalog, session, spark, found.catalog_rows)
+        found.granted = GrantedCatalog(catalog, session, spark, found.catalog_rows, functions)
         check_names(script, parsed, found.granted)
+        found.reading = parsed[0].statement if parsed else None
         found.granted.make_functions(text)
     for one in parsed:
         found.take(one)

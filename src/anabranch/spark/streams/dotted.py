@@ -31,7 +31,7 @@ class _Leading:
         ensure_callback_server_started(spark.sparkContext._gateway)
         self._jvm = jvm
         self._name_of = name_of
-        function = jvm.scala.jdk.javaapi.FunctionConverters.asScalaFromFunction(_Function(self._node))
+        function = jvm.scala.jdk.javaapi.FunctionConverters.asScalaFromFunction(JavaFunction(self._node))
         self._partial = jvm.scala.PartialFunction.fromFunction(function)
 
     def lead(self, plan: Any) -> Any:
@@ -45,7 +45,7 @@ class _Leading:
         return self._with(plan) if shape == _WITH else plan
 
     def _relation(self, plan: Any) -> Any:
-        parts = tuple(_each(plan.multipartIdentifier()))
+        parts = tuple(each(plan.multipartIdentifier()))
         name = self._name_of(parts)
         if not name:
             return plan
@@ -59,7 +59,7 @@ class _Leading:
     def _with(self, plan: Any) -> Any:
         """Its expressions are no children, so nobody else comes to them."""
         found = []
-        for one in _each(plan.cteRelations()):
+        for one in each(plan.cteRelations()):
             query = self.lead(one._2())
             found.append(self._jvm.scala.Tuple3(one._1(), query, one._3()))
         return plan.copy(plan.child(), self._seq(found), plan.allowRecursion())
@@ -71,7 +71,7 @@ class _Leading:
         return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq()
 
 
-class _Function:
+class JavaFunction:
     """A function of Python's, as Java calls it."""
 
     def __init__(self, call: Callable[[Any], Any]) -> None:
@@ -87,7 +87,8 @@ class _Function:
         implements = ("java.util.function.Function",)
 
 
-def _each(sequence: Any) -> Iterable[Any]:
+def each(sequence: Any) -> Iterable[Any]:
+    """The values of a sequence of Scala's."""
     iterator = sequence.iterator()
     while iterator.hasNext():
         yield iterator.next()

@@ -9,22 +9,20 @@ Invariants
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.config.catalogspec import CatalogSpec, NamedQuery
 from anabranch.errors import AnabranchError, ConfigError
+from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.closing import closed_session, plan_of
 from anabranch.spark.streams.dotted import led
+from anabranch.spark.streams.granted_functions import BrokenEntryError, CatalogFunctions, TablesOfBodies
 from anabranch.spark.streams.refusals import sentence
 from anabranch.streams.catalog.attached import attached_name
-from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.names import DATABASE, CatalogNameError, object_name
-from anabranch.streams.catalog.objects import Function
 from anabranch.streams.closed import FUNCTIONS
 from anabranch.streams.grants import DeniedError, Privilege
 from anabranch.streams.needed import Registered
@@ -34,28 +32,21 @@ Parts = tuple[str, ...]
 RELATION = re.compile(r"'UnresolvedRelation \[(?P<name>[^\]]*)\], \[[^\]]*\], (?P<streams>true|false)")
 _QUERIES = re.compile(r"^[\s:+-]*CTE \[(?P<names>[^\]]*)\]$", re.MULTILINE)
 _NAMED_LATER = "PlanWithUnresolvedIdentifier"
-_SQL_FUNCTION = "CreateUserDefinedFunction"
 _NO_ROUTINE = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")
 _NO_TABLE = re.compile(r"no table '([^']*)'")
 _ROUTINE = re.compile(r"routine ((?:`[^`]+`\.?)+)")
-
-
-@dataclass(eq=False)
-class BrokenEntryError(ConfigError):
-    """A view or a function of the catalog that cannot be used."""
-
-    name: str
-    why: str
-
-    _message = "{name} of the catalog cannot be used: {why}"
-    _hint = "have its owner correct it: `anabranch catalog show {name}`"
 
 
 class GrantedCatalog:
     """What an account may use; ``rows`` reads a table where nothing is closed."""
 
     def __init__(
-        self, spec: CatalogSpec, script: SparkSession, root: SparkSession, rows: Callable[[TableDeclaration], DataFrame]
+        self,
+        spec: CatalogSpec,
+        script: SparkSession,
+        root: SparkSession,
+        rows: Callable[[TableDeclaration], DataFrame],
+        artifacts: ScriptFunctions,
     ) -> None:
         self.spec = spec
         self._script = script
@@ -71,8 +62,8 @@ class GrantedCatalog:
         self._targets: dict[str, TableDeclaration] = {}
         """Tables of attached catalogs that are written."""
         self._open: list[str] = []
-        self._without: dict[str, BrokenEntryError] = {}
-        """Functions that could not be made."""
+        tables = TablesOfBodies(self._body_table, self._check_body, self.refusal)
+        self._functions = CatalogFunctions((script, self.views), root, tables, artifacts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,40 +127,25 @@ class GrantedCatalog:
             return self._refused(f"call {parts[-1].lower()}, which {why}")
         if self.is_hidden(parts):
             return self._refused(f"use {short_of(parts)}")
-        return self._without.get(short_of(parts))
+        return self._functions.without.get(short_of(parts))
 
     def make_functions(self, text: str) -> None:
-        """Have the functions that a script, or a view, mentions; what is wrong with one is told where it is called.
+        """Have the functions that a script, or a view, calls; what is wrong with one is told where it is called."""
+        self._functions.make(self.spec.texts, text)
 
-        They are of SQL alone: what names a class or a jar runs as the job.
-        """
-        texts = " ".join((text, *(one.query for one in self.spec.views))).lower()
-        for statement in self.spec.functions:
-            made = definitions(statement)[0].object
-            if isinstance(made, Function) and re.search(rf"\b{re.escape(made.name.name)}\b", texts):
-                try:
-                    self._make(made)
-                except BrokenEntryError as error:
-                    self._without[made.name.short] = error
+    def _body_table(self, session: SparkSession, parts: Parts) -> str:
+        """Have a table that a function reads in a session; the view that it is there, empty where Spark finds it."""
+        return short_of(parts) if self._show(session, parts) else ""
 
-    def _make(self, made: Function) -> None:
-        name, database = made.name.short, f"`{made.name.database}`"
-        plan = plan_of(self._script, made.statement)
-        if plan.getClass().getSimpleName() != _SQL_FUNCTION:
-            raise BrokenEntryError(name, "it names a class, and only functions of SQL are run for an account")
-        try:
-            with tempfile.TemporaryDirectory(prefix="anabranch-catalog-") as place:  # Spark wants one, and uses it not
-                self._script.sql(f"CREATE DATABASE IF NOT EXISTS {database} LOCATION 'file:{place}'")
-            self._script.sql(f"DROP FUNCTION IF EXISTS {database}.`{made.name.name}`")
-            self._script.sql(made.statement)
-        except Exception as error:
-            raise self._broken(name, error) from error
+    def _check_body(self, plan: Any) -> frozenset[str]:
+        """The names of the common table expressions in a function; raises DeniedError (X2)."""
+        self._check_names_are_written(plan)
+        return cte_names(plan)
 
     # -- views and tables ------------------------------------------------------------------------------
 
     def _led(self, session: SparkSession, plan: Any, own: Collection[str]) -> Any:
-        if _NAMED_LATER in plan.toString():
-            raise self._refused("name a table by IDENTIFIER: its name is to be in the text")  # X2
+        self._check_names_are_written(plan)
         queries = cte_names(plan)
         for parts, _ in relations(plan):
             name = ".".join(parts).lower()
@@ -179,6 +155,10 @@ class GrantedCatalog:
                 self._put(session, name, rows_of(session, table))
         others = {*own, *queries}
         return led(session, plan, lambda parts: "" if ".".join(parts).lower() in others else self.short(parts))
+
+    def _check_names_are_written(self, plan: Any) -> None:
+        if _NAMED_LATER in plan.toString():
+            raise self._refused("name a table by IDENTIFIER: its name is to be in the text")  # X2
 
     def _show(self, session: SparkSession, parts: Parts) -> bool:
         """Have an object in a session, by the catalog's name; whether there is one.

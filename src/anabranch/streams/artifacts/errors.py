@@ -87,7 +87,7 @@ class ArtifactKindError(RefusedError):
 
 @dataclass(eq=False)
 class ArtifactInUseError(RefusedError):
-    """Versions of streams run with it."""
+    """Versions of streams run with it, or functions of the catalog are from it."""
 
     name: str
     uses: tuple[str, ...]
@@ -96,18 +96,18 @@ class ArtifactInUseError(RefusedError):
     def message(self) -> str:
         return f"artifact {self.name!r} is used by {', '.join(self.uses)}"
 
-    _hint = "what was saved can be rolled back to: delete those streams first"
+    _hint = "what was saved can be rolled back to: delete those streams first, and have functions name another version"
 
 
 @dataclass(eq=False)
 class TwoArtifactVersionsError(ConfigError):
-    """One script asks for two versions of one artifact, which one process cannot have."""
+    """A script, with the functions of the catalog that it calls, asks for two versions of one artifact."""
 
     name: str
     first: str
     second: str
 
-    _message = "the script names two versions of artifact {name!r}: {first} and {second}"
+    _message = "the script, or a function of the catalog, names two versions of artifact {name!r}: {first} and {second}"
     _hint = "name one version everywhere, or run two streams: each has an environment of its own"
 
 

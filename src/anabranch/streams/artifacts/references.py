@@ -72,14 +72,17 @@ def resources(script: str) -> tuple[str, ...]:
 
 def references(script: str) -> tuple[ArtifactReference, ...]:
     """The artifacts that a script names, each once; raises ScriptError, InvalidFieldError, TwoArtifactVersionsError."""
-    found: dict[str, ArtifactReference] = {}
-    for text in resources(script):
-        if text.startswith(SCHEME):
-            one = reference(text)
-            before = found.setdefault(one.name, one)
-            if before != one:
-                raise TwoArtifactVersionsError(one.name, str(before), str(one))
-    return tuple(found.values())
+    return one_of_each(reference(text) for text in resources(script) if text.startswith(SCHEME))
+
+
+def one_of_each(found: Iterable[ArtifactReference]) -> tuple[ArtifactReference, ...]:
+    """Each artifact once; raises TwoArtifactVersionsError."""
+    known: dict[str, ArtifactReference] = {}
+    for one in found:
+        before = known.setdefault(one.name, one)
+        if before != one:
+            raise TwoArtifactVersionsError(one.name, str(before), str(one))
+    return tuple(known.values())
 
 
 def _of_statement(text: str) -> Iterator[str]:

@@ -80,14 +80,26 @@ class StoredArtifact:
 
 
 @dataclass(frozen=True, slots=True)
+class PinnedFunction:
+    """A function of the catalog as it was when a version was saved: its name in scripts, its whole CREATE FUNCTION."""
+
+    name: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactPin:
-    """The version of an artifact that a version of a stream runs with, whatever is uploaded later."""
+    """The version of an artifact that a version of a stream runs with, whatever is uploaded later.
+
+    ``functions`` are those of the catalog that it brings to the script.
+    """
 
     artifact: str
     number: int
     kind: ArtifactKind
     content: ArtifactFile
     dependencies: tuple[ArtifactFile, ...] = ()
+    functions: tuple[PinnedFunction, ...] = ()
 
     @property
     def files(self) -> tuple[ArtifactFile, ...]:

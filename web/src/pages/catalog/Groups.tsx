@@ -39,7 +39,7 @@ export function Groups() {
                     key: "members",
                     label: "accounts",
                     head: "Accounts",
-                    cell: (one) => <span className="anywhere">{one.members.length ? one.members.join(", ") : "nobody"}</span>,
+                    cell: (one) => <span className="anywhere">{one.members.map((name) => (one.claimed.includes(name) ? `${name} (provider)` : name)).join(", ") || "nobody"}</span>,
                   },
                   {
                     key: "change",

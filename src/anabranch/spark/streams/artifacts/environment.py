@@ -37,11 +37,15 @@ _MARK = ".anabranch-environment"
 
 @dataclass(slots=True)
 class RunEnvironment:
-    """What is laid out; ``brought`` has what each resource of the script is, by its text in it."""
+    """What is laid out; ``brought`` has what each resource of the script is, by its text in it.
+
+    ``functions`` are those of the catalog that were pinned, whole CREATE statements by their names.
+    """
 
     directory: Path
     jars: list[Path] = field(default_factory=list)
     brought: dict[str, ArtifactKind] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
     _owners: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
@@ -51,6 +55,8 @@ class RunEnvironment:
         Raises ArtifactKeptBadlyError, ArtifactClashError, NoEnvironmentError, InvalidFieldError, StorageError.
         """
         made = cls(directory)
+        for pin in spec.artifacts:
+            made.functions.update({one.name: one.statement for one in pin.functions})
         try:
             for name, file, data in (*_pinned(spec, made.brought), *_named(spec, made.brought)):
                 made._take(name, file, data)

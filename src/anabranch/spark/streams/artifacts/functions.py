@@ -28,6 +28,7 @@ from anabranch.streams.artifacts.python_code import PythonProblem
 from anabranch.streams.artifacts.references import SCHEME, FunctionHandler, handler, reference
 from anabranch.streams.artifacts.values import ArtifactFunction, ArtifactKind
 from anabranch.streams.connectors import nearest
+from anabranch.streams.errors import ScriptError
 from anabranch.streams.script import Statement
 
 _UPLOAD = "upload it: `anabranch artifact upload NAME FILE`; then name it 'artifact:NAME'"
@@ -53,8 +54,13 @@ class ScriptFunctions:
 
     def prepare(self, script: ScriptText, statements: Iterable[ParsedStatement]) -> None:
         """Import all that is of Python, in one process (C1); raises ScriptError for a resource that is in no pin."""
-        wanted = [self._handler(script, one).name for one in statements if self._kind(script, one) in _PYTHON]
-        if self.environment is not None:
+        self.prepare_all([(script, one) for one in statements])
+
+    def prepare_all(self, found: Iterable[tuple[ScriptText, ParsedStatement]]) -> None:
+        """The same of statements of several texts."""
+        python = [(script, one) for script, one in found if self._kind(script, one) in _PYTHON]
+        wanted = [self._handler(script, one).name for script, one in python]
+        if self.environment is not None and wanted:
             names = tuple(dict.fromkeys(wanted))
             self._imported.update(look(self.environment.python, names, self.environment.variables()))
 
@@ -75,6 +81,15 @@ class ScriptFunctions:
         made = self._java(spark, script, parsed, named) if kind is ArtifactKind.JAR else None
         made = made or self._python(spark, script, parsed, named)
         self.made[parsed.name.lower()] = made
+        return True
+
+    def is_there(self, script: ScriptText, parsed: ParsedStatement) -> bool:
+        """Whether all that a function is from was brought, and its handler can be one."""
+        try:
+            self._kind(script, parsed)
+            self._handler(script, parsed)
+        except ScriptError:
+            return False
         return True
 
     def check_calls(self, script: ScriptText, statement: Statement, plan_json: str) -> None:

@@ -1,4 +1,4 @@
-"""alerts of links beside those of streams: each is of a link to a target, or of a stream where that is empty"""
+"""alerts of links, by their target; functions that a version of a stream keeps; groups that a provider claims"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,3 +18,10 @@ def upgrade() -> None:
         with op.batch_alter_table(table) as batch:
             batch.drop_constraint(f"pk_{table}", type_="primary")
             batch.create_primary_key(f"pk_{table}", list(key))
+    with op.batch_alter_table("account_groups") as batch:
+        batch.add_column(sa.Column("is_claimed", sa.Boolean(), nullable=False, server_default=sa.false()))
+    with op.batch_alter_table("account_groups") as batch:
+        batch.drop_constraint("pk_account_groups", type_="primary")
+        batch.create_primary_key("pk_account_groups", ["group", "account", "is_claimed"])
+    with op.batch_alter_table("stream_artifacts") as batch:
+        batch.add_column(sa.Column("functions", sa.JSON(), nullable=False, server_default="[]"))
