@@ -146,6 +146,7 @@ def _settings(
             _state(),
             shape.spark,
             launchers_of(shape, base),
+            shape.running_streams,
         ),
         roots=tuple(checkpoints) if checkpoints else tuple(_located(base, one) or one for one in shape.checkpoints),
         certificate=chain,

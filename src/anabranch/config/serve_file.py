@@ -141,6 +141,9 @@ class ServeShape(FileShape):
     previews: int | None = Field(
         default=None, ge=0, le=50, description="Previews of scripts that may run at once; default 2, 0 allows none."
     )
+    running_streams: int | None = Field(
+        default=None, ge=1, le=10_000, description="Streams that may run at once; default any number."
+    )
     alerts: AlertsShape = Field(default_factory=AlertsShape, description="Who is told of alerts of streams.")
     artifacts: ArtifactsShape = Field(default_factory=ArtifactsShape, description="Artifacts of streams.")
     openlineage: OpenLineageShape | None = Field(default=None, description="Who is told of runs of streams.")

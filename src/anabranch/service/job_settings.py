@@ -15,7 +15,8 @@ class JobSettings:
     """How the service starts Spark jobs: never by a request, for Spark's settings can run anything.
 
     ``master`` runs links, ``reader_master`` comparisons and streams of the default launcher; ``launchers`` has the
-    others by name.  ``directory`` gets specifications and logs.
+    others by name.  ``directory`` gets specifications and logs.  ``running_streams`` is how many streams may run at
+    once, None for any number.
     """
 
     master: str
@@ -23,6 +24,7 @@ class JobSettings:
     directory: Path
     settings: Mapping[str, str] = field(default_factory=dict, hash=False)
     launchers: Mapping[str, StreamLauncher] = field(default_factory=dict, hash=False)
+    running_streams: int | None = None
 
     @property
     def maps(self) -> Path:

@@ -4,6 +4,8 @@ Invariants
     S15  at most one run of a stream is open.
     S16  each run that begins has a fence higher than all before it; it is raised in the transaction that notes the run.
     S17  a version is never changed; of two who save over the same version one is refused.
+    S20  where there is a bound, no start brings more streams to run at once, of however many who start some at once.
+         One that has a run, or is to have one, counts; one that failed for good does not.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.store import artifacts
@@ -29,6 +31,7 @@ from anabranch.streams.kept import (
     StreamExistsError,
     StreamRunsError,
     SupervisedStream,
+    TooManyStreamsError,
 )
 from anabranch.streams.kinds import StreamKind
 from anabranch.streams.states import StreamState, StreamWanted, check_follows
@@ -44,8 +47,11 @@ __all__ = [
     "StreamExistsError",
     "StreamRunsError",
     "SupervisedStream",
+    "TooManyStreamsError",
 ]
 MOST_WHY = 2000
+_STARTS = 0x616E6173
+"""A lock of a database's own numbers."""
 
 
 class StoredStreams:
@@ -96,20 +102,31 @@ class StoredStreams:
         now_ms: int,
         ends: str = "",
         begin: Mapping[str, Any] | None = None,
+        most: int | None = None,
     ) -> None:
         """Write at once that it is to stop, or to run, and how it is to ``begin``: one that had failed may be started,
-        and the run ``ends`` is asked to end where there is one.  Raises StreamChangedError.
+        and the run ``ends`` is asked to end where there is one.
+
+        ``most`` is how many may run at once (S20).  Raises StreamChangedError, TooManyStreamsError.
         """
         runs = wanted is StreamWanted.RUNNING
         values: dict[str, Any] = {"wanted": wanted, "asked_at": now_ms} if runs else {"wanted": wanted}
         if runs and begin is not None:
             values["begin"] = begin
         with self._database.begin() as connection:
+            if runs and most is not None:
+                _one_at_a_time(connection)
+                _check_room(connection, name, most)
             _raise_revision(connection, name, revision, **values)
             if ends:
                 _ask_to_end(connection, ends, name, now_ms)
             elif runs and _locked(connection, name).state is StreamState.FAILED:
                 _become(connection, name, StreamState.STOPPED, "", now_ms)
+
+    def check_room(self, name: str, most: int) -> None:
+        """Raise TooManyStreamsError where a start of it would be one stream too many (S20)."""
+        with self._database.read() as connection:
+            _check_room(connection, name, most)
 
     def remove(self, name: str, revision: int) -> None:
         """Forget one that has no open run, with its versions and runs; raises StreamChangedError."""
@@ -306,6 +323,20 @@ class StoredStreams:
             )
             for row in rows
         ]
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """Have starts of different streams wait for each other, until this transaction ends; those of SQLite do anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _STARTS})
+
+
+def _check_room(connection: Connection, name: str, most: int) -> None:
+    has_run = select(STREAM_RUNS.c.id).where(STREAM_RUNS.c.open == STREAMS.c.name).exists()
+    is_to_run = (STREAMS.c.wanted == StreamWanted.RUNNING) & (STREAMS.c.state != StreamState.FAILED)
+    running = set(connection.execute(select(STREAMS.c.name).where(has_run | is_to_run)).scalars())
+    if name not in running and len(running) >= most:
+        raise TooManyStreamsError(name, len(running), most)
 
 
 def _raise_revision(connection: Connection, name: str, revision: int, **values: Any) -> None:

@@ -112,6 +112,20 @@ class StreamChangedError(RefusedError):
 
 
 @dataclass(eq=False)
+class TooManyStreamsError(RefusedError):
+    """As many streams run, or are to run, as the service may have at once."""
+
+    name: str
+    running: int
+    most: int
+
+    _message = (
+        "stream {name!r} is not started: of the streams {running} run or are to run, and at most {most} may at once"
+    )
+    _hint = "stop one of them (`anabranch stream list`), or raise `running_streams` in the service's file"
+
+
+@dataclass(eq=False)
 class StreamRunsError(RefusedError):
     """A stream has a run that has not ended."""
 

@@ -17,6 +17,7 @@ from anabranch.store.streams import (
     StreamChangedError,
     StreamExistsError,
     StreamRunsError,
+    TooManyStreamsError,
 )
 from anabranch.streams.states import StreamState, StreamStateError, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion, diff
@@ -145,6 +146,33 @@ def test_a_restart_and_a_start_after_a_failure_are_written_at_once_or_not_at_all
     assert store.get("counts").state is StreamState.FAILED
     store.want("counts", store.get("counts").revision, StreamWanted.RUNNING, NOW + 5)
     assert store.get("counts").state is StreamState.STOPPED
+
+
+def test_no_start_brings_more_streams_than_may_run_at_once(database: Database) -> None:
+    """S20: of many who start at once as many as there is room for; a restart of one that runs is none more."""
+    store, names = StoredStreams(database), [f"counts-{number}" for number in range(6)]
+    for name in names:
+        store.add(replace(STREAM, name=name), FIRST)
+
+    def start(name: str) -> bool:
+        try:
+            store.want(name, 1, StreamWanted.RUNNING, NOW, most=2)
+        except TooManyStreamsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        started = dict(zip(names, pool.map(start, names), strict=True))
+    assert sum(started.values()) == 2
+    (first, second), waits = [name for name in names if started[name]], next(n for n in names if not started[n])
+    store.check_room(first, 2)
+    store.want(first, 2, StreamWanted.RUNNING, NOW, most=1)
+    begun = store.begin(replace(run(1), stream=second), NOW)
+    store.want(second, 2, StreamWanted.STOPPED, NOW, most=2)
+    with pytest.raises(TooManyStreamsError):
+        store.check_room(waits, 2)  # it is stopping, and has its process still
+    store.close(begun.id, StreamState.FAILED, "", 1, failed=True, over=False, now_ms=NOW)
+    assert start(waits)
 
 
 def test_a_stream_that_runs_is_not_forgotten(database: Database) -> None:

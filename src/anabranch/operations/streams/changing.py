@@ -168,12 +168,13 @@ async def plan_run(
     start: str = "",
     checkpoint: str = "",
     place: str = "",
+    most: int | None = None,
 ) -> RunStreamPlan:
-    """Start, stop or restart a stream.
+    """Start, stop or restart a stream; ``most`` may run at once, None for any number.
 
-    Raises NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a position that is none,
-    or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a choice of a PySpark file;
-    for a saved ``checkpoint`` of those in ``place``, what looking at it raises.
+    Raises TooManyStreamsError, NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a
+    position that is none, or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a
+    choice of a PySpark file; for a saved ``checkpoint`` of those in ``place``, what looking at it raises.
     """
     if checkpoint and (start or choice is not StateChoice.REFUSE):
         problem = "a saved checkpoint has its own position and state"
@@ -193,6 +194,8 @@ async def plan_run(
             and stream.state is not StreamState.FAILED
         ):
             raise StreamRunsError(name, stream.state.value if run is None else run.id)
+        if verb is not StreamVerb.STOP and most is not None:
+            stored.check_room(name, most)
         open_run = "" if run is None else run.id
         back = _back(stored, stream, checkpoint, place) if checkpoint else ()
         seen = [
@@ -225,15 +228,18 @@ def _back(stored: StoredStreams, stream: StoredStream, checkpoint: str, place: s
     )
 
 
-async def run(stored: StoredStreams, planned: RunStreamPlan) -> ChangedStream:
-    """Write down what is wanted: whoever supervises the stream does it.  Raises StreamChangedError."""
+async def run(stored: StoredStreams, planned: RunStreamPlan, most: int | None = None) -> ChangedStream:
+    """Write down what is wanted: whoever supervises the stream does it.
+
+    ``most`` may run at once, None for any number.  Raises StreamChangedError, TooManyStreamsError.
+    """
 
     def write() -> ChangedStream:
         wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
         begin = {"version": planned.version, "state": planned.choice.value, "start": planned.start}
         begin |= {"checkpoint": planned.checkpoint} if planned.checkpoint else {}
         ends = planned.run if planned.verb is StreamVerb.RESTART else ""
-        stored.want(planned.stream, planned.revision, wanted, now_ms(), ends, begin)
+        stored.want(planned.stream, planned.revision, wanted, now_ms(), ends, begin, most)
         return ChangedStream(planned.stream, planned.version, wanted.value)
 
     return await asyncio.to_thread(write)

@@ -207,7 +207,7 @@ async def _publish(reach: Reach, _: StreamRequest, planned: PublishStreamPlan) -
 async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> ChangedStream:
     if planned.target:
         return await stream_links.apply(reach, planned)
-    return await changing.run(_stored(reach), planned)
+    return await changing.run(_stored(reach), planned, reach.jobs.running_streams)
 
 
 async def _alerts_plan(reach: Reach, request: StreamAlertsRequest) -> AlertsPlan:
@@ -261,7 +261,7 @@ def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
             if request.checkpoint:
                 goes_to = await reach.streaming.next_place_of(request.stream)
                 check_goes_back(request.stream, request.checkpoint, goes_to)
-            asked = request.state, request.start, request.checkpoint, place
+            asked = request.state, request.start, request.checkpoint, place, reach.jobs.running_streams
             return await changing.plan_run(_stored(reach), request.stream, verb, *asked)
         return await changing.plan_run(_stored(reach), request.stream, verb)
 

@@ -1,0 +1,38 @@
+"""How many streams run at once on a service: a start above the bound is refused with the number and the fix."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anabranch.streams.states import StreamWanted
+from qa.service import serving, until
+from tests.unit.service.test_alerts_of_links import a_stream
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_start_above_the_bound_is_refused_as_it_is_planned(migrated: Path, tmp_path: Path) -> None:
+    """A stop never is, and neither is a restart of one that runs."""
+    with serving(str(shutil.copy(migrated, tmp_path)), {}, tmp_path) as made:
+        until(lambda: made.instance.acting.acts)
+        here = made.instance
+        here.reach = replace(here.reach, jobs=replace(here.reach.jobs, running_streams=1))
+        here.acting._reach = here.reach
+        for name in ("first", "second"):
+            a_stream(made, name)
+        here.stored.streams.change("first", 1, wanted=StreamWanted.RUNNING)
+
+        def planned(verb: str, name: str) -> tuple[int, str]:
+            told = made.ask("POST", f"/api/v1/streams/{verb}/plan", {"stream": name}, role="operator")
+            return told.status, told.json.get("detail", "")
+
+        status, why = planned("start", "second")
+        assert status == 409 and "of the streams 1 run or are to run, and at most 1 may at once" in why
+        assert planned("restart", "second")[0] == 409
+        assert planned("restart", "first")[0] == planned("stop", "first")[0] == 200
+        told = made.ask("POST", "/api/v1/streams/start/plan", {"stream": "second"}, role="operator").json
+        assert told["title"] == "too many streams" and "running_streams" in told["hint"]
