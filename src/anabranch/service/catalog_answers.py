@@ -49,10 +49,14 @@ class SchemaAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AttachedAnswer:
-    """A catalog of Spark's own; ``connector`` writes into its tables, empty where they are only read."""
+    """A catalog of Spark's own; ``connector`` writes into its tables, empty where they are only read.
+
+    ``launcher`` is whose settings attach it; those of the default one are the service's.
+    """
 
     name: str
     connector: str
+    launcher: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 
+from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import ConfigError
 from anabranch.model.clock import now_ms
 from anabranch.operations.artifacts.desk import ArtifactDesk, ArtifactSettings
@@ -100,8 +100,7 @@ class Instance:
         told = settings.receivers, addresses.public or ""
         looked_at = stored, self.streaming, self.stream_links
         self.alerting = Alerting(*looked_at, self.hub, *told, lambda: self.acting.acts)
-        grants = partial(catalog_spec_for, stored, self.routing, self.clusters, settings.jobs.settings)
-        self.trials = Trials(self.clusters, settings.jobs, kept.place, grants, settings.previews)
+        self.trials = Trials(self.clusters, settings.jobs, kept.place, self._granted, settings.previews)
         self.reach = Reach(
             self.clusters,
             settings.jobs,
@@ -181,6 +180,10 @@ class Instance:
     def origin(self, headers: Mapping[str, str]) -> str:
         """The service's own origin, as a browser names it."""
         return self.addresses.public or f"{self.addresses.scheme}://{headers.get('host', '')}"
+
+    async def _granted(self, account: str, author: str, settings: Mapping[str, str]) -> CatalogSpec:
+        """What an account may use in a script of an author, with these settings of Spark."""
+        return await catalog_spec_for(self.stored, self.routing, self.clusters, settings, account, author)
 
     async def _routes_changed(self) -> None:
         """Lead clients by the routes of now, and tell listeners that they are others."""

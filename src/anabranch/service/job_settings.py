@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anabranch.operations.jobs.stream_launchers import DEFAULT, NoLauncherError, StreamLauncher, default_launcher
 from anabranch.operations.jobs.submission import Submission
+from anabranch.streams.catalog.attached import attached, attached_otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,17 @@ class JobSettings:
     def submission(self) -> Submission:
         """How the job of a link is submitted."""
         return Submission(self.master, self.settings, None, (), False)
+
+    @property
+    def catalogs(self) -> dict[str, dict[str, str]]:
+        """The catalogs of Spark's own, with the connector that writes there, by launcher.
+
+        Those of the service's settings are the default launcher's; another one has what it attaches otherwise.
+        """
+        found = {DEFAULT: attached(self.settings)}
+        for name, launcher in self.launchers.items():
+            found[name] = attached_otherwise(launcher.submission.settings, self.settings)
+        return {name: catalogs for name, catalogs in found.items() if catalogs}
 
     def launcher(self, name: str) -> StreamLauncher:
         """How a stream is started that names this; raises NoLauncherError."""

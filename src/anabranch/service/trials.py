@@ -25,6 +25,7 @@ from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.operations.jobs.outcome import how_it_ended
+from anabranch.operations.jobs.stream_launchers import DEFAULT
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.trial import Trial
@@ -56,13 +57,15 @@ MOST_KEPT, MOST_BYTES = 100, 64 << 20
 LONGEST_LINE = 32 << 20
 LOOK_S = 1.0
 _FILE_SYSTEMS = "spark.hadoop."
+_CATALOGS = ("spark.sql.catalog.", "spark.sql.extensions", "spark.jars")
+"""Settings of a launcher that its catalogs need, with the jars that they are in."""
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
 log = structlog.get_logger()
 
 
-CatalogFor = Callable[[str, str], Awaitable[CatalogSpec]]
-"""What an account may use of the catalog, in a script of an author."""
+CatalogFor = Callable[[str, str, Mapping[str, str]], Awaitable[CatalogSpec]]
+"""What an account may use of the catalog, in a script of an author, and with settings of Spark that attach others."""
 
 
 class Trials:
@@ -124,7 +127,7 @@ class Trials:
             split(question.script)
         if not self._most[question.kind]:
             raise PreviewsOffError()
-        spec, now = self._spec(question, await self._catalog_for(account, question.author or account)), now_ms()
+        spec, now = self._spec(question, await self._catalog(account, question)), now_ms()
         if not fresh:
             for one in reversed(self._known.values()):
                 if one.answers(account, question, spec) and now - (one.ended_ms or now) <= CACHED_S * 1000:
@@ -199,6 +202,15 @@ class Trials:
         self._over[key] = count + 1, seconds + ((trial.ended_ms or trial.made_ms) - trial.made_ms) / 1000
 
     # -- one trial -------------------------------------------------------------------------------------
+
+    async def _catalog(self, account: str, question: TrialQuestion) -> CatalogSpec:
+        """What a trial may use; of catalogs whose tables are asked for those alone that are the launcher's."""
+        author, settings = question.author or account, self._jobs.settings
+        if question.kind is not TrialKind.TABLES:
+            return await self._catalog_for(account, author, settings)
+        launcher = self._jobs.launcher(question.launcher or DEFAULT)
+        found = await self._catalog_for(account, author, launcher.submission.settings)
+        return replace(found, attached=self._jobs.catalogs.get(launcher.name, {}))
 
     def _spec(self, question: TrialQuestion, catalog: CatalogSpec) -> StreamRunSpec:
         """What a trial's process is told; each has its own run's name."""
@@ -276,11 +288,14 @@ class Trials:
         self._conclude(trial, code, is_late=is_late, is_out_of_memory=is_out_of_memory)
 
     def _settings(self, question: TrialQuestion) -> Mapping[str, str]:
-        """Of Spark: the service's own, with the file systems of the launcher whose checkpoints are looked at."""
+        """Of Spark: the service's own, with the file systems of the launcher whose checkpoints are looked at, and the
+        catalogs of the one whose tables are.
+        """
         if not question.launcher:
             return self._jobs.settings
         found = self._jobs.launcher(question.launcher).submission.settings
-        return {**self._jobs.settings, **{key: value for key, value in found.items() if key.startswith(_FILE_SYSTEMS)}}
+        parts = (_FILE_SYSTEMS, *_CATALOGS) if question.kind is TrialKind.TABLES else (_FILE_SYSTEMS,)
+        return {**self._jobs.settings, **{key: value for key, value in found.items() if key.startswith(parts)}}
 
     async def _read(self, trial: Trial, process: TrialProcess) -> None:
         """Take in what the process tells, until it tells no more."""

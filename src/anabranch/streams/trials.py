@@ -57,7 +57,8 @@ class TrialQuestion:
     The rest is a preview's: ``select`` is a statement's number, 0 for the first that has rows; ``start`` a position in
     Kafka tables, None for what each table says; ``rows`` and ``seconds`` are its limits.  ``artifacts`` are what its
     functions come from; ``author`` saved it, empty for a text of who asks.  ``checkpoints`` is where those of the
-    stream are, and ``launcher`` the one that runs it, where these are looked at.
+    stream are, and ``launcher`` the one that runs it, where these are looked at; or whose catalogs are, empty for the
+    service's own.
     """
 
     kind: TrialKind
@@ -78,7 +79,7 @@ class TrialQuestion:
         """What its answer depends on: that of a validation on no name, so that what was validated may be saved."""
         if self.kind is TrialKind.VALIDATION:
             return self.kind, self.script
-        named = self.stream, self.version, self.checkpoints
+        named = self.stream, self.version, self.checkpoints, self.launcher
         return self.kind, self.script, *named, self.select, self.start, self.rows, self.seconds
 
     @property

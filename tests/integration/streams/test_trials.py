@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from anabranch.operations.jobs.stream_launchers import LauncherFields, LauncherKind, launcher_of
 from anabranch.service import trials
 from anabranch.service.job_settings import JobSettings
 from qa.service import Served, serving, until
@@ -131,10 +132,16 @@ def test_a_saved_version_is_tried_on_its_streams_checkpoints(served: Served) -> 
 def test_tables_of_attached_catalogs_are_listed_without_a_script(tmp_path: Path) -> None:
     """The names are of whoever has a privilege in them; what is in them is asked for in a process of its own."""
     settings = {"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"}
-    jobs = JobSettings("local[2]", "local[2]", tmp_path / "jobs", settings)
+    more = {"spark.sql.catalog.db": "a.Class", "spark.sql.catalog.db.url": "x", "spark.cores.max": "2"}
+    big = launcher_of("big", LauncherFields(LauncherKind.LOCAL, settings=more), settings)
+    same = launcher_of("same", LauncherFields(LauncherKind.LOCAL), settings)
+    jobs = JobSettings("local[2]", "local[2]", tmp_path / "jobs", settings, {"big": big, "same": same})
     with serving(str(tmp_path / "store.db"), {}, tmp_path, jobs=jobs) as served:
         until(lambda: served.instance.acting.acts)
-        assert served.get("/api/v1/catalog/attached", "admin") == [{"name": "lake", "connector": "iceberg"}]
+        assert served.get("/api/v1/catalog/attached", "admin") == [
+            {"name": "lake", "connector": "iceberg", "launcher": "default"},
+            {"name": "db", "connector": "", "launcher": "big"},
+        ]
         assert served.get("/api/v1/catalog/attached", "viewer") == []
         did(
             served,
@@ -144,6 +151,19 @@ def test_tables_of_attached_catalogs_are_listed_without_a_script(tmp_path: Path)
         assert [one["name"] for one in served.get("/api/v1/catalog/attached", "viewer")] == ["lake"]
         begun = served.ask("POST", "/api/v1/trials", {"kind": "tables"}, role="admin")
         assert ended(served, begun.json["id"])["rows"] == [["lake", "shop", "clicks", ""]]
+        did(
+            served, "catalog/grant", {"privilege": "read", "name": "db.a", "on": "database", "principal": "user:viewer"}
+        )
+        begun = served.ask("POST", "/api/v1/trials", {"kind": "tables", "launcher": "big"}, role="admin")
+        assert ended(served, begun.json["id"])["state"] == "finished"
+        told = served.instance.trials.get(begun.json["id"], "admin", is_admin=True)
+        assert told.spec.catalog is not None and told.spec.catalog.attached == {"db": ""}
+        process = served.instance.trials._settings(told.question)
+        assert process == {**settings, **{key: value for key, value in more.items() if "catalog" in key}}
+        nobody = served.ask("POST", "/api/v1/trials", {"kind": "tables", "launcher": "nobody"}, role="admin")
+        assert nobody.status == 422 and "no launcher 'nobody'" in nobody.json["detail"]
+        of_script = {"kind": "validation", "script": "SELECT 1", "launcher": "big"}
+        assert served.ask("POST", "/api/v1/trials", of_script, role="admin").status == 422
         named = {"kind": "tables", "script": "SELECT 1"}
         assert served.ask("POST", "/api/v1/trials", named, role="admin").status == 422
         assert served.ask("POST", "/api/v1/trials", {"kind": "tables"}, role="viewer").status == 403

@@ -44,6 +44,7 @@ class Answers:
         self.asked: list[tuple[str, str, Any]] = []
         self.looks: list[dict[str, Any]] = []
         self.first: dict[str, Any] = {}
+        self.got: dict[str, Any] = {}
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         self.asked.append(("POST", path, body))
@@ -51,6 +52,8 @@ class Answers:
 
     def get(self, path: str, **query: object) -> Any:
         self.asked.append(("GET", path, query))
+        if path in self.got:
+            return self.got[path]
         if not self.looks:
             raise KeyboardInterrupt
         return TRIAL | self.looks.pop(0)
@@ -197,9 +200,14 @@ def test_tables_of_attached_catalogs_are_asked_of_spark(service: Answers) -> Non
     """Each with its catalog and database; what does not answer is told with its problem."""
     columns = [{"name": name, "type": "string"} for name in ("catalog", "database", "table", "problem")]
     rows = [["lake", "shop", "clicks", ""], ["db", "", "", "it is away"]]
-    service.looks = [{"columns": columns, "rows": rows, "row_count": 2, "state": "finished", "ended_at_ms": 1}]
+    looked = {"columns": columns, "rows": rows, "row_count": 2, "state": "finished", "ended_at_ms": 1}
+    service.looks = [dict(looked), dict(looked)]
+    service.got["/catalog/attached"] = [{"name": "lake", "launcher": "default"}, {"name": "db", "launcher": "big"}]
     done = CliRunner().invoke(app, ["catalog", "list", "--attached"])
     assert done.exit_code == 0, done.exception
-    assert ["lake", "shop", "clicks"] in [line.split() for line in done.stdout.splitlines()]
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["default", "lake", "shop", "clicks"] in lines and ["big", "lake", "shop", "clicks"] in lines
     assert "it is away" in done.stdout
-    assert service.asked[0] == ("POST", "/trials", {"kind": "tables", "rows": 1000, "fresh": False})
+    asked = {"kind": "tables", "rows": 1000, "fresh": False}
+    posted = [one for one in service.asked if one[0] == "POST"]
+    assert posted == [("POST", "/trials", {**asked, "launcher": name}) for name in ("default", "big")]

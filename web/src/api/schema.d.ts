@@ -2945,6 +2945,7 @@ export interface components {
         };
         AttachedAnswer: {
             connector: string;
+            launcher: string;
             name: string;
         };
         AuditEntry: {
@@ -6838,7 +6839,8 @@ export interface components {
          * TrialRequest
          * @description A look at a script, or at a version of a stream; without ``version`` at the one that is published.
          *
-         *     ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have.
+         *     ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have, of the
+         *     service or of a ``launcher``.
          *     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
          */
         TrialRequest: {
@@ -6852,6 +6854,11 @@ export interface components {
              * @enum {string}
              */
             kind: "validation" | "preview" | "checkpoints" | "tables";
+            /**
+             * Launcher
+             * @default null
+             */
+            launcher: string | null;
             /**
              * Rows
              * @default 100

@@ -11,6 +11,7 @@ from rich.text import Text
 from anabranch.cli.render import findings, grid
 from anabranch.cli.words import count, moment, printable
 from anabranch.model.reasons import Reason, Severity
+from anabranch.streams.versions import StreamSettings
 
 _STYLES = {"create": "green", "change": "yellow", "keep": "dim"}
 
@@ -19,16 +20,16 @@ def attached_tables(found: Sequence[Mapping[str, Any]], *, is_cut: bool) -> Rend
     """One line a table of catalogs of Spark's own."""
     if not found:
         return Text("nothing that you may see; a grant is on a name: anabranch catalog grant read lake.shop user:NAME")
-    table = grid("CATALOG", "DATABASE", "TABLE", "PROBLEM")
+    table = grid("LAUNCHER", "CATALOG", "DATABASE", "TABLE", "PROBLEM")
     for one in found:
-        table.add_row(*_cells(one["catalog"], one["database"], one["table"], one["problem"]))
+        table.add_row(*_cells(*(one[name] for name in ("launcher", "catalog", "database", "table", "problem"))))
     return Group(table, Text("there are more", style="yellow")) if is_cut else table
 
 
 def entries(found: Sequence[Mapping[str, Any]], attached: Sequence[Mapping[str, Any]] = ()) -> RenderableType:
     """One line an entry, and the catalogs of Spark's own."""
     if attached:
-        names = printable(", ".join(one["name"] for one in attached))
+        names = printable(", ".join(_attached(one) for one in attached))
         more = f"attached: {names}; their tables: anabranch catalog list --attached"
         return Group(entries(found), Text(more, style="dim"))
     if not found:
@@ -38,6 +39,11 @@ def entries(found: Sequence[Mapping[str, Any]], attached: Sequence[Mapping[str, 
         told = _cells(one["short"], one["kind"], one["owner"])
         table.add_row(*told, moment(one["changed_at"]), *_cells(one["description"]))
     return table
+
+
+def _attached(one: Mapping[str, Any]) -> str:
+    is_own = one["launcher"] == StreamSettings().launcher
+    return str(one["name"]) if is_own else f"{one['name']} (launcher {one['launcher']})"
 
 
 def entry(found: Mapping[str, Any]) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import urllib.parse
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from anabranch.cli.catalog import render
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams.trying import FreshOption, begun, followed
+
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.cli.service_client import ServiceClient
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="database.table, or a database.", show_default=False)]
 
@@ -29,19 +32,30 @@ def list_entries(
 ) -> None:
     """List what one may see of the catalog, and the catalogs of Spark's own that are attached.
 
-    With --attached the service has Spark ask those for their databases and tables, as far as one has a privilege.
+    With --attached the service has Spark ask those for their databases and tables, as far as one has a privilege;
+    for each launcher that attaches some of its own it starts Spark once more.
     """
     client = service_of(ctx, service)
     if attached:
-        found: list[Any] = []
-        request = {"kind": "tables", "rows": 1000, "fresh": fresh}
-        trial = followed(client, request, Path("catalog"), begun, lambda trial: found.extend(trial["rows"]))
-        rows = [dict(zip([column["name"] for column in trial["columns"]], row, strict=True)) for row in found]
-        emit(rows, render.attached_tables(rows, is_cut=trial["limit"] is not None), output)
+        known: Any = client.get("/catalog/attached")
+        rows, is_cut = list[dict[str, str]](), False
+        for launcher in dict.fromkeys(one["launcher"] for one in known):
+            found = _tables(client, launcher, fresh)
+            rows, is_cut = [*rows, *found[0]], is_cut or found[1]
+        emit(rows, render.attached_tables(rows, is_cut=is_cut), output)
         return
     answer: Any = client.get("/catalog", database=database, search=search)
     names: Any = [] if database or search else client.get("/catalog/attached")
     emit(answer, render.entries(answer, names), output)
+
+
+def _tables(client: ServiceClient, launcher: str, fresh: bool) -> tuple[list[dict[str, str]], bool]:
+    """The tables of the catalogs that a launcher attaches, and whether there are more."""
+    found: list[Any] = []
+    request = {"kind": "tables", "rows": 1000, "launcher": launcher, "fresh": fresh}
+    trial = followed(client, request, Path("catalog"), begun, lambda trial: found.extend(trial["rows"]))
+    names = ["launcher", *(column["name"] for column in trial["columns"])]
+    return [dict(zip(names, [launcher, *row], strict=True)) for row in found], trial["limit"] is not None
 
 
 def show(

@@ -25,7 +25,6 @@ from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.instance import Instance
 from anabranch.service.web import AsViewer, Here, answer
 from anabranch.store.catalog import NoEntryError, StoredEntry
-from anabranch.streams.catalog.attached import attached
 from anabranch.streams.catalog.names import database_name, object_name
 from anabranch.streams.catalog.objects import ObjectKind
 from anabranch.streams.grants import Privilege
@@ -68,10 +67,16 @@ async def entries(
 async def attached_catalogs(here: Here, caller: AsViewer) -> JSONResponse:
     """Catalogs of Spark's own in which one has a privilege; a trial of kind `tables` lists what is in them."""
     seen = await _known(here, caller)
-    found = attached(here.settings.jobs.settings)
     mine = seen.authority.principals
     granted = {one.securable.partition(".")[0] for one in seen.authority.grants if one.principal in mine}
-    return answer([AttachedAnswer(name, found[name]) for name in found if seen.authority.is_admin or name in granted])
+    return answer(
+        [
+            AttachedAnswer(name, connector, launcher)
+            for launcher, catalogs in here.settings.jobs.catalogs.items()
+            for name, connector in catalogs.items()
+            if seen.authority.is_admin or name in granted
+        ]
+    )
 
 
 @router.get("/grants", responses=answered(Sequence[GrantAnswer]))

@@ -25,7 +25,7 @@ from anabranch.service.trial import Trial
 from anabranch.service.trial_answers import TrialAnswer, trial_answer
 from anabranch.service.verb import Request as Body
 from anabranch.service.verb import Start
-from anabranch.service.verbs.streams import Script, StreamName, VersionNumber
+from anabranch.service.verbs.streams import LauncherName, Script, StreamName, VersionNumber
 from anabranch.service.web import AsOperator, Here, answer, body_of, expects
 from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind
 from anabranch.streams.trials import TrialKind, TrialQuestion
@@ -39,7 +39,8 @@ _VERBS = {"validation": "validate", "preview": "preview", "checkpoints": "try"}
 class TrialRequest(Body):
     """A look at a script, or at a version of a stream; without ``version`` at the one that is published.
 
-    ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have.
+    ``checkpoints`` is a saved version's alone, and ``tables`` without a script: what attached catalogs have, of the
+    service or of a ``launcher``.
     The fields from ``select`` on are a preview's; ``fresh`` wants no earlier answer.
     """
 
@@ -51,6 +52,7 @@ class TrialRequest(Body):
     start: Start | None = None
     rows: Annotated[int, Field(ge=1, le=1000)] = 100
     seconds: Annotated[float, Field(ge=1, le=300)] = 60.0
+    launcher: LauncherName | None = None
     fresh: bool = False
 
 
@@ -133,7 +135,10 @@ async def _question(here: Instance, body: TrialRequest, account: str) -> TrialQu
         if body.script is not None or body.stream is not None or body.version is not None:
             fix = "leave script, stream and version out"
             raise InvalidFieldError("body", "kind", "tables are of catalogs, and of no script", fix)
-        return TrialQuestion(TrialKind.TABLES, "", rows=body.rows)
+        return TrialQuestion(TrialKind.TABLES, "", rows=body.rows, launcher=body.launcher or "")
+    if body.launcher is not None:
+        fix = "leave it out: scripts are tried on the service's machine, with its settings"
+        raise InvalidFieldError("body", "launcher", "only tables of attached catalogs are a launcher's", fix)
     script, version, name, author, launcher = body.script, body.version, body.stream, "", ""
     if script is None and name is None:
         raise InvalidFieldError("body", "script", "there is neither a script nor a stream", "give one of them")

@@ -27,7 +27,6 @@ from anabranch.service.catalog_desk import ServiceCatalogDesk
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Name, Request, Verb
 from anabranch.service.words import command
-from anabranch.streams.catalog.attached import attached
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.names import database_name, object_name
 from anabranch.streams.grants import Privilege
@@ -149,7 +148,8 @@ async def _drop(reach: Reach, _: DropCatalogRequest, planned: DropPlan) -> Dropp
 
 async def _grant_plan(reach: Reach, request: CatalogGrantRequest, *, give: bool) -> GrantPlan:
     on = securable(request.on, request.name)
-    privilege, known = Privilege(request.privilege), attached(reach.jobs.settings)
+    privilege = Privilege(request.privilege)
+    known = {name for catalogs in reach.jobs.catalogs.values() for name in catalogs}
     return await rights.plan_grant(_desk(reach), on, request.principal, privilege, give=give, attached=known)
 
 

@@ -30,6 +30,16 @@ def attached(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: WRITERS.get(value.strip(), "") for name, value in sorted(found.items()) if name != CATALOG}
 
 
+def attached_otherwise(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """The catalogs that some settings attach, and others (``own``) not, or with other settings."""
+    return {name: one for name, one in attached(settings).items() if _of(settings, name) != _of(own, name)}
+
+
+def _of(settings: Mapping[str, str], name: str) -> dict[str, str]:
+    key = f"spark.sql.catalog.{name}"
+    return {one: value for one, value in settings.items() if one == key or one.startswith(f"{key}.")}
+
+
 def attached_name(parts: Sequence[str], catalogs: Mapping[str, str]) -> ObjectName | None:
     """The table of a name in a script; None where the name is in no attached catalog.
 

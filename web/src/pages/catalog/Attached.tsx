@@ -8,6 +8,9 @@ import { Table } from "../../parts/Table";
 import { useWhyNotPlan } from "../../session/me";
 import { isOver, problemOfTrial, useTrial } from "../../streams/trial";
 
+/** The launcher whose settings are the service's. */
+const OWN = "default";
+
 /** Catalogs of Spark's own, and what they say that is in them once somebody asks. */
 export function Attached() {
   const found = useQuery(attachedQuery).data ?? [];
@@ -20,12 +23,18 @@ export function Attached() {
     <section className="panel" aria-label="Attached catalogs">
       <div className="row">
         <h2>Attached catalogs</h2>
-        <span className="dim small">Spark&apos;s own, by the service&apos;s file: {found.map((one) => one.name).join(", ")}. The service keeps nothing of what is in them.</span>
+        <span className="dim small">Spark&apos;s own, by the service&apos;s file: {found.map((one) => (one.launcher === OWN ? one.name : `${one.name} (launcher ${one.launcher})`)).join(", ")}. The service keeps nothing of what is in them.</span>
         <span className="row end">
           {goesOn ? <Button act={stop}>Stop</Button> : null}
-          <Button why={why ?? (goesOn ? "they are asked already" : null)} act={() => ask({ kind: "tables", rows: 1000, fresh: trial !== null })}>
-            List their tables
-          </Button>
+          {[...new Set(found.map((one) => one.launcher))].map((launcher) => (
+            <Button
+              key={launcher}
+              why={why ?? (goesOn ? "they are asked already" : null)}
+              act={() => ask({ kind: "tables", rows: 1000, launcher, fresh: trial !== null })}
+            >
+              {launcher === OWN ? "List their tables" : `List those of launcher ${launcher}`}
+            </Button>
+          ))}
         </span>
       </div>
       {failed === null ? null : <ProblemOf problem={failed} title="They were not listed" />}
