@@ -52,4 +52,6 @@ def diff(before: StreamVersion, after: StreamVersion) -> Sequence[str]:
 def _lines(version: StreamVersion) -> list[str]:
     settings = [f"-- {name}: {value}" for name, value in asdict(version.settings).items()]
     artifacts = [f"-- artifact {one}: SHA-256 {one.content.sha256}" for one in version.artifacts]
-    return [*settings, *artifacts, *version.script.splitlines()]
+    pinned = [each for one in version.artifacts for each in one.functions]
+    functions = [f"-- function {one.name}: {' '.join(one.statement.split())}" for one in pinned]
+    return [*settings, *artifacts, *functions, *version.script.splitlines()]

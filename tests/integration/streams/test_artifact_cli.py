@@ -128,9 +128,12 @@ def test_a_function_of_the_catalog_keeps_the_version_that_it_was_saved_with(
     (typed / "text.py").write_text(SECOND, encoding="utf-8")
     assert run("upload", "text", "text.py")[0] == 0
     assert define("artifact:text@2") == (0, "")
-    assert stream("edit", "counts", "--trigger", "5 seconds")[0] == 0
+    code, out, _ = stream("edit", "counts", "--trigger", "5 seconds")
+    assert code == 0 and "it runs with text@1 (shop.shout)" in out
     (typed / "job.sql").write_text(script + " -- again", encoding="utf-8")
-    assert stream("edit", "counts", "job.sql")[0] == 0
+    code, out, _ = stream("edit", "counts", "job.sql")
+    assert code == 0 and "it runs with text@2 (shop.shout)" in out
+    assert "+-- function shop.shout: CREATE OR REPLACE FUNCTION" in out.replace("\n", " ")
     found = [served.get(f"/api/v1/streams/counts/versions/{number}")["artifacts"] for number in (1, 2, 3)]
     assert [[one["number"] for one in each] for each in found] == [[1], [1], [2]]
     statements = [each[0]["functions"][0] for each in found]

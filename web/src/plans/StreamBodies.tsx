@@ -30,6 +30,7 @@ export const SaveStreamBody = ({ plan, request }: SaveProps) => (
       </section>
     )}
     {plan.queries.length ? <Queries queries={plan.queries} /> : null}
+    {plan.artifacts.length ? <p>It runs with {plan.artifacts.map(withFunctions).join(", ")}.</p> : null}
     {plan.kind === "pyspark" ? (
       <p>It is a PySpark file: it runs any code with the rights of the service&apos;s user. Python has compiled it, and nothing of it was run.</p>
     ) : (
@@ -37,6 +38,12 @@ export const SaveStreamBody = ({ plan, request }: SaveProps) => (
     )}
   </div>
 );
+
+/** A version of an artifact, with the functions of the catalog that it brings. */
+function withFunctions(pin: Schemas["ArtifactPin"]): string {
+  const names = pin.functions.map((one) => one.name).join(", ");
+  return `${pin.artifact}@${pin.number}${names ? ` (${names})` : ""}`;
+}
 
 const Statements = ({ plan }: Pick<SaveProps, "plan">) => (
   <details>

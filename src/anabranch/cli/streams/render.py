@@ -111,7 +111,16 @@ def save_plan(shown: ServiceChange) -> RenderableType:
         queries.add_row(
             one["query"], str(one["statement"]), one["table"], one["connector"], one["mode"], printable(shape)
         )
-    return Group(head, queries, diff(plan["diff"])) if plan["base"] else Group(head, queries)
+    parts: list[RenderableType] = [head, queries]
+    if plan["artifacts"]:
+        parts.append(Text(printable(f"it runs with {', '.join(map(_pinned, plan['artifacts']))}")))
+    return Group(*parts, diff(plan["diff"])) if plan["base"] else Group(*parts)
+
+
+def _pinned(one: Mapping[str, Any]) -> str:
+    """A version of an artifact, with the functions of the catalog that it brings."""
+    names = ", ".join(each["name"] for each in one["functions"])
+    return f"{one['artifact']}@{one['number']}" + (f" ({names})" if names else "")
 
 
 def publish_plan(shown: ServiceChange) -> RenderableType:

@@ -56,6 +56,9 @@ function Shown({ lineage }: { lineage: Lineage }) {
         )}
       </div>
       <LineageGraph lineage={lineage} chosen={chosen} choose={setChosen} />
+      {lineage.functions.length ? (
+        <p className="dim small">It calls {lineage.functions.map((one) => `${one.function} of artifact ${one.artifact}`).join(", ")}.</p>
+      ) : null}
       {unclear.length ? (
         <div className="notice warn">
           <div className="notice-title">
