@@ -53,6 +53,10 @@ class ServiceCatalogDesk:
         """The lineage of now of each stream that has told one; raises StoreError."""
         return await self.stored.ask(self.stored.lineages.now)
 
+    async def callers(self, function: str) -> Sequence[str]:
+        """The streams whose published version is pinned to a function of an artifact; raises StoreError."""
+        return await self.stored.ask(lambda: self.stored.artifacts.callers(function))
+
     async def change(self, changes: Sequence[EntryChange]) -> None:
         """Change entries; raises EntryChangedError, StoreError."""
         await self.stored.ask(lambda: self.stored.catalog.change(changes))

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.store.database import Database
-from anabranch.store.tables import ARTIFACT_VERSIONS, ARTIFACTS, STREAM_ARTIFACTS
+from anabranch.store.tables import ARTIFACT_VERSIONS, ARTIFACTS, STREAM_ARTIFACTS, STREAMS
 from anabranch.streams.artifacts.errors import (
     ArtifactChangedError,
     ArtifactInUseError,
@@ -113,6 +113,17 @@ class StoredArtifacts:
         with self._database.read() as connection:
             rows = connection.execute(select(*columns).where(*chosen).order_by(*columns))
             return [f"stream {row.stream} version {row.version}" for row in rows]
+
+    def callers(self, function: str) -> Sequence[str]:
+        """The streams whose published version is pinned to a function of the catalog, by its name in scripts."""
+        is_published = (STREAMS.c.name == STREAM_ARTIFACTS.c.stream) & (
+            STREAMS.c.published == STREAM_ARTIFACTS.c.version
+        )
+        asked = select(STREAM_ARTIFACTS.c.stream, STREAM_ARTIFACTS.c.functions).join(STREAMS, is_published)
+        with self._database.read() as connection:
+            rows = connection.execute(asked.order_by(STREAM_ARTIFACTS.c.stream))
+            found = [row.stream for row in rows if any(one["name"] == function for one in row.functions)]
+        return tuple(dict.fromkeys(found))
 
     def contents(self) -> frozenset[str]:
         """The hash of every file that a version has or needs."""

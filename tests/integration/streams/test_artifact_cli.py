@@ -139,7 +139,10 @@ def test_a_function_of_the_catalog_keeps_the_version_that_it_was_saved_with(
     statements = [each[0]["functions"][0] for each in found]
     assert [one["name"] for one in statements] == ["shop.shout"] * 3
     assert ["@2" in one["statement"] for one in statements] == [False, False, True]
+    code, out, _ = catalog("drop", "shop.shout")
+    assert code == 0 and "counts" in out
     assert stream("delete", "counts", "--execute")[0] == 0
+    assert "counts" not in catalog("drop", "shop.shout")[1]
     code, _, err = run("delete", "text", "--version", "2", "--execute")
     assert code == 3 and "artifact 'text' is used by function shop.shout" in err
     assert run("delete", "text", "--version", "1", "--execute")[0] == 0

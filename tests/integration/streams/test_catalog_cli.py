@@ -61,7 +61,7 @@ def test_what_is_shown_is_what_is_done(run: Run) -> None:
     assert "team" in run("groups")[1]
     assert "of viewer: new" in run("set", "shop.orders", "--owner", "viewer", "--description", "new", "--execute")[1]
     code, out, _ = run("drop", "shop.orders")
-    assert code == 0 and "views that have its name: spark_catalog.shop.large" in out
+    assert code == 0 and "views and functions that have its name: spark_catalog.shop.large" in out
     assert run("drop", "shop.orders", "--execute")[0] == 0
     assert "shop.orders" not in json.dumps(run("list", "-o", "json")[1])
 

@@ -61,7 +61,7 @@ export const DropBody = ({ plan }: { plan: Schemas["DropPlan"] }) => (
     )}
     {plan.mentioned.length ? (
       <div className="notice warn">
-        <p className="strong">Queries of these views have its name, and fail then</p>
+        <p className="strong">These views and functions have its name in their text, and fail then</p>
         <ul>
           {plan.mentioned.map((one) => (
             <li key={one}>{one}</li>

@@ -144,7 +144,7 @@ def dropping(plan: Mapping[str, Any]) -> RenderableType:
         told = f"{count(topic['partitions'])} partitions, {count(topic['records'])} records"
         text.append(f"topic {printable(topic['topic'])} of {topic['cluster']} is deleted: {told}\n", style="bold red")
     if plan["mentioned"]:
-        text.append(f"views that have its name: {', '.join(plan['mentioned'])}\n", style="yellow")
+        text.append(f"views and functions that have its name: {', '.join(plan['mentioned'])}\n", style="yellow")
     for word, streams in (("read", plan["readers"]), ("written", plan["writers"])):
         if streams:
             text.append(f"it is {word} by streams: {', '.join(streams)}\n", style="bold yellow")

@@ -49,6 +49,10 @@ class CatalogDesk(Protocol):
         """The lineage of now of each stream that has told one; raises StoreError."""
         ...
 
+    async def callers(self, function: str) -> Sequence[str]:
+        """The streams whose published version is pinned to a function of an artifact; raises StoreError."""
+        ...
+
     async def change(self, changes: Sequence[EntryChange]) -> None:
         """Change entries; raises EntryChangedError, StoreError."""
         ...

@@ -13,7 +13,7 @@ from anabranch.operations.catalog.entries import MADE_TOPIC
 from anabranch.operations.catalog.topics import TopicSeen, exists, seen
 from anabranch.operations.streams.lineage import readers_of_table, streams_lineage, writers_of_table
 from anabranch.streams.catalog.kept import EntryChange
-from anabranch.streams.catalog.objects import ObjectKind, Table, View
+from anabranch.streams.catalog.objects import CatalogObject, Function, ObjectKind, Table, View
 from anabranch.streams.grants import Privilege
 from anabranch.streams.lineage.document import short as object_short
 
@@ -22,8 +22,9 @@ from anabranch.streams.lineage.document import short as object_short
 class DropPlan:
     """What goes: the entry, its schema versions and grants.  ``topic`` is one that is deleted with all its records.
 
-    ``mentioned`` are views whose queries have its name, which fail then; ``readers`` and ``writers`` are streams that
-    read and write it, through views as well.  The hash does not cover the count of records.
+    ``mentioned`` are views and functions whose text has its name, which fail then; ``readers`` and ``writers`` are
+    streams that read and write it, through views as well, or whose published version is pinned to it as a function of
+    an artifact.  The hash does not cover the count of records.
     """
 
     name: str
@@ -87,6 +88,8 @@ async def plan(desk: CatalogDesk, name: str, *, topic: bool = False) -> DropPlan
     told = None if seen_topic is None else [seen_topic.cluster, seen_topic.topic, seen_topic.partitions]
     lineage, short = streams_lineage(await desk.lineages()), object_short(name)
     readers, writers = readers_of_table(lineage, short), writers_of_table(lineage, short)
+    if entry.kind == ObjectKind.FUNCTION:
+        readers = tuple(await desk.callers(short))
     hash_ = plan_hash(name, entry.revision, grants, list(mentioned), told, [*readers, "", *writers])
     shown = entry.kind, entry.revision, grants, mentioned, seen_topic, code, hash_
     return DropPlan(name, *shown, readers, writers)
@@ -120,12 +123,13 @@ async def _topic(desk: CatalogDesk, found: KnownCatalog, name: str) -> tuple[Top
 
 
 def _mentioned(found: KnownCatalog, name: str) -> tuple[str, ...]:
-    """Views that have the last part of a name in their text: Spark alone knows what it means there."""
+    """Views and functions that have the last part of a name in their text: Spark alone knows what it means there."""
     word = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b", re.IGNORECASE)
-    return tuple(
-        sorted(
-            view
-            for view, one in found.objects.items()
-            if view != name and isinstance(one, View) and word.search(one.query)
-        )
-    )
+    return tuple(sorted(other for other, one in found.objects.items() if other != name and word.search(_text_of(one))))
+
+
+def _text_of(found: CatalogObject) -> str:
+    """What an object says in SQL that Spark reads; of a function after its own name."""
+    if isinstance(found, Function):
+        return found.statement.partition("(")[2]
+    return found.query if isinstance(found, View) else ""
