@@ -53,7 +53,7 @@ OLD = (
 
 
 def test_what_an_older_store_has_stays_what_it_was(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Migration 0014: alerts are those of streams, and groups an admin's; their keys take links and claims, too."""
+    """Migration 0013: alerts are those of streams, and groups an admin's; their keys take links and claims, too."""
     upgrade = command.upgrade
     with monkeypatch.context() as patched:
         patched.setattr(command, "upgrade", lambda config, _: upgrade(config, "0012"))

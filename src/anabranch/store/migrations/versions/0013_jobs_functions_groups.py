@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
+revision = "0013"
 down_revision = "0012"
 
 KEYS = {"stream_alert_rules": ("stream", "target"), "stream_alerts": ("stream", "target", "kind", "query")}
