@@ -15,6 +15,7 @@ from typing import Any
 
 import botocore.session
 from botocore.client import BaseClient
+from s3fs import S3FileSystem
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
@@ -118,6 +119,7 @@ def running_store(directory: Path) -> Iterator[Store]:
         server = SupervisedProcess.spawn("S3 server", command, directory / "s3proxy.log")
         try:
             _await(server, lease.port)
+            S3FileSystem.clear_instance_cache()  # of another module's server, which the environment named then
             client = _client(endpoint)
             client.create_bucket(Bucket=BUCKET)
             yield Store(endpoint, client)
