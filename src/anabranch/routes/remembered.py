@@ -8,7 +8,7 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
@@ -20,6 +20,49 @@ from anabranch.routes.table import Match, RouteTable, Rule
 MOST = 50_000
 """Distinct questions whose answers are kept."""
 
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LooksAt:
+    """What the rules of some tables look at of a client, beside its code, role and topics.
+
+    Invariant: two queries with one ``key`` are answered alike by each of these tables.
+    """
+
+    group: bool
+    client_id: bool
+    parameters: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: RouteTable) -> LooksAt:
+        """That of one table."""
+        matches = [rule.match for rule in table.rules]
+        return cls(
+            any(match.group is not None for match in matches),
+            any(match.client_id is not None for match in matches),
+            tuple(sorted({name for match in matches for name in match.parameters})),
+        )
+
+    def plus(self, other: LooksAt) -> LooksAt:
+        """That of the tables of both."""
+        parameters = tuple(sorted({*self.parameters, *other.parameters}))
+        return LooksAt(self.group or other.group, self.client_id or other.client_id, parameters)
+
+    def key(self, query: RouteQuery) -> Key:
+        """What it is of a query; each of ten thousand clients has one made, so nothing else is."""
+        group, client_id = query.group if self.group else "", query.client_id if self.client_id else ""
+        if not self.parameters:
+            return (query.code, query.role, query.topics, group, client_id)
+        values = [query.parameters.get(name) for name in self.parameters]
+        return (query.code, query.role, query.topics, group, client_id, *values)
+
+    def part(self, query: RouteQuery) -> RouteQuery:
+        """A query without what is not looked at."""
+        parameters = {name: query.parameters[name] for name in self.parameters if name in query.parameters}
+        group, client_id = query.group if self.group else "", query.client_id if self.client_id else ""
+        return replace(query, group=group, client_id=client_id, parameters=parameters)
+
 
 class RememberedRoutes:
     """A `Router` of a table; the same object for the same answer."""
@@ -28,36 +71,23 @@ class RememberedRoutes:
         self.table = table
         self.version = version
         self._contexts = contexts
-        matches = [rule.match for rule in table.rules]
-        self._group = any(match.group is not None for match in matches)
-        self._client_id = any(match.client_id is not None for match in matches)
-        self._parameters = frozenset(name for match in matches for name in match.parameters)
+        self.looks_at = LooksAt.of(table)
         self._rules = _ByName(table.rules)
-        self._answers: dict[tuple[object, ...], Route | RefusedError] = {}
-        self._made: dict[tuple[object, ...], Route] = {}
+        self._answers: dict[Key, Route | RefusedError] = {}
+        self._made: dict[Key, Route] = {}
 
     def __call__(self, query: RouteQuery) -> Route:
         """Where a client is led; raises RefusedError."""
-        asked = self._asked(query)
-        key = question(asked)
+        key = self.looks_at.key(query)
         found = self._answers.get(key)
         if found is None:
             if len(self._answers) >= MOST:
                 self._answers.clear()
                 self._made.clear()
-            found = self._answers[key] = self._answer(asked)
+            found = self._answers[key] = self._answer(self.looks_at.part(query))
         if isinstance(found, RefusedError):
             raise found.with_traceback(None)
         return found
-
-    def _asked(self, query: RouteQuery) -> RouteQuery:
-        """A question without what no rule looks at."""
-        return replace(
-            query,
-            group=query.group if self._group else "",
-            client_id=query.client_id if self._client_id else "",
-            parameters={name: value for name, value in query.parameters.items() if name in self._parameters},
-        )
 
     def _answer(self, query: RouteQuery) -> Route | RefusedError:
         table = RouteTable(self.table.codes, tuple(self._rules.for_(query)), self.table.clusters)
@@ -99,9 +129,3 @@ def _whole_name(match: Match) -> tuple[str, str] | None:
         if pattern is not None:
             named[field] = pattern
     return next(((field, pattern.example()) for field, pattern in named.items() if pattern.is_whole), None)
-
-
-def question(query: RouteQuery) -> tuple[object, ...]:
-    """A query as a key; a query's own hash leaves its parameters out, which may be all in which many differ."""
-    parameters = tuple(sorted(query.parameters.items()))
-    return (query.code, query.role, query.topics, query.group, query.client_id, parameters)

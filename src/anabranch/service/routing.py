@@ -16,7 +16,7 @@ from anabranch.config.routes_file import table_of
 from anabranch.errors import AnabranchError, ConfigError, RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Route, RouteQuery
-from anabranch.routes.remembered import MOST, RememberedRoutes, question
+from anabranch.routes.remembered import MOST, Key, LooksAt, RememberedRoutes
 from anabranch.routes.table import RouteVersion
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import GoneContextError, NoRoutesError
@@ -38,12 +38,19 @@ class KnownContexts(dict[str, ClusterContext]):
 
 
 class _Known:
-    """One version, and since when questions of it have had their answers, as far as that was asked."""
+    """One version, and what clients were told while it was the newest.
 
-    def __init__(self, version: RouteVersion, contexts: Mapping[str, ClusterContext]) -> None:
+    ``told`` is by what this version and those before it look at: that decides also since when a route has been so.
+    """
+
+    def __init__(self, version: RouteVersion, contexts: Mapping[str, ClusterContext], before: _Known | None) -> None:
         self.version = version
         self.routes = RememberedRoutes(version.table, version.version, contexts)
-        self.since: dict[tuple[object, ...], int] = {}
+        own = self.routes.looks_at
+        self.looks_at: LooksAt = own if before is None else own.plus(before.looks_at)
+        self.told: dict[Key, Route] = {}
+        self.alike: dict[tuple[int, int], tuple[Route, Route]] = {}
+        """What is told by the route of the table and its age, with that route, whose id would else be another's."""
 
 
 class Routing:
@@ -54,7 +61,6 @@ class Routing:
         self._clusters = clusters
         self._changed = changed
         self._known: list[_Known] = []
-        self._told: dict[tuple[int, int], tuple[Route, Route]] = {}
         self._read: Contexts | None = None
         self._contexts = KnownContexts()
         self._looking = asyncio.Lock()
@@ -82,15 +88,10 @@ class Routing:
         known = self._known  # it is never changed, but another one may take its place
         if not known:
             raise NoRoutesError(query.code)
-        found = known[0].routes(query)
-        since = _since(known, query, found)
-        told = self._told.get((id(found), since))
-        if told is None:
-            if len(self._told) >= MOST:
-                self._told.clear()
-            # With what it was made of, whose id would else be another's one day.
-            told = self._told[id(found), since] = (found, replace(found, since=since))
-        return told[1]
+        newest = known[0]
+        key = newest.looks_at.key(query)
+        told = newest.told.get(key)
+        return _tell(known, key, query) if told is None else told
 
     async def watch(self) -> None:
         """Look for what others publish until this is cancelled; why it cannot be read is logged once."""
@@ -134,31 +135,51 @@ class Routing:
         return None if made == self._contexts else made
 
     def _take(self, versions: Sequence[RouteVersion], contexts: KnownContexts | None) -> None:
+        kept: Sequence[_Known] = self._known
         if contexts is not None:
             self._contexts = contexts
-            self._known = [_Known(one.version, contexts) for one in self._known]
-        self._known = [*(_Known(one, self._contexts) for one in versions), *self._known][:HISTORY]
-        self._told = {}
+            kept = _known([one.version for one in kept], contexts, ())
+        self._known = [*_known(versions, self._contexts, kept), *kept][:HISTORY]
+
+
+def _known(
+    versions: Sequence[RouteVersion], contexts: Mapping[str, ClusterContext], older: Sequence[_Known]
+) -> list[_Known]:
+    """Versions over older ones; the newest first, all of them."""
+    made: list[_Known] = []
+    before = older[0] if older else None
+    for one in reversed(versions):
+        before = _Known(one, contexts, before)
+        made.append(before)
+    return made[::-1]
+
+
+def _tell(known: Sequence[_Known], key: Key, query: RouteQuery) -> Route:
+    """Where the first of some versions leads a client, for the first time; raises RefusedError."""
+    newest = known[0]
+    found = newest.routes(query)
+    since = _since(known, query, found)
+    if len(newest.told) >= MOST:
+        newest.told.clear()
+        newest.alike.clear()
+    _, told = newest.alike.setdefault((id(found), since), (found, replace(found, since=since)))
+    newest.told[key] = told
+    return told
 
 
 def _since(known: Sequence[_Known], query: RouteQuery, route: Route) -> int:
     """The version since which a client is led as by the first of some."""
-    newest, asked = known[0], question(query)
-    found = newest.since.get(asked)
-    if found is None:
-        found = newest.version.version
-        for older in known[1:]:
-            try:
-                if not older.routes(query).leads_as(route):
-                    break
-            except RefusedError:
+    found = known[0].version.version
+    for older in known[1:]:
+        try:
+            if not older.routes(query).leads_as(route):
                 break
-            found = older.since.get(asked, older.version.version)
-            if asked in older.since:
-                break
-        if len(newest.since) >= MOST:
-            newest.since.clear()
-        newest.since[asked] = found
+        except RefusedError:
+            break
+        told = older.told.get(older.looks_at.key(query))
+        if told is not None:
+            return told.since
+        found = older.version.version
     return found
 
 

@@ -13,7 +13,7 @@ from anabranch.model.routing import ClientRole, Route, RouteQuery
 from anabranch.routes import remembered
 from anabranch.routes.errors import UnknownCodeError
 from anabranch.routes.pattern import Pattern
-from anabranch.routes.remembered import RememberedRoutes
+from anabranch.routes.remembered import LooksAt, RememberedRoutes
 from anabranch.routes.routing import route
 from anabranch.routes.table import Code, Destination, Match, RouteTable, Rule
 from tests import chance
@@ -78,6 +78,21 @@ def test_what_is_remembered_is_what_the_table_says(fixed: int) -> None:
                 assert told(routes, query) == wanted
                 if isinstance(wanted, Route):
                     assert dict(routes(query).topics) == dict(wanted.topics)
+
+
+@pytest.mark.parametrize("fixed", range(4))
+def test_queries_with_one_key_are_answered_alike_by_each_table(fixed: int) -> None:
+    """Of one table, and of two together; what is left of a query has the same key."""
+    draw = random.Random(chance.seed(fixed))
+    for _ in range(30):
+        tables = [RouteTable(CODES, tuple(drawn_rule(draw, number) for number in range(3))) for _ in range(2)]
+        both = LooksAt.of(tables[0]).plus(LooksAt.of(tables[1]))
+        found: dict[object, list[Route | str]] = {}
+        for query in [drawn_query(draw) for _ in range(40)]:
+            routers = [lambda asked, table=table: route(table, 3, CONTEXTS, asked) for table in tables]
+            answers = [told(router, query) for router in routers]
+            assert found.setdefault(both.key(query), answers) == answers, (tables, query)
+            assert both.key(both.part(query)) == both.key(query)
 
 
 def test_clients_that_are_led_alike_are_told_the_very_same() -> None:
