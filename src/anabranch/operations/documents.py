@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -26,7 +26,7 @@ from anabranch.state.codecs.specs import spec_fields
 
 _TEXTS = (LaneKey, TopicId, TopicPartition, SecretRef, UUID, Path)
 """Written as their texts."""
-_ALREADY = frozenset({str, int, float, bool})
+_ALREADY = frozenset({str, int, float, bool, type(None)})
 """JSON values as they are: most of what a plan of ten thousand clients is made of."""
 _DERIVED: Mapping[type, Mapping[str, Any]] = {
     LaneProgress: {"lag_records": int | None, "knows_source": bool},
@@ -36,27 +36,45 @@ _DERIVED: Mapping[type, Mapping[str, Any]] = {
 
 def plain(value: object) -> Any:
     """A value of the model as JSON values."""
-    if value is None or type(value) in _ALREADY:
-        return value
-    if isinstance(value, _TEXTS):
-        return str(value)
-    if isinstance(value, LinkSpec):
-        return spec_fields(value)
-    if isinstance(value, Role):
-        return value.word
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Reason):
-        return _reason(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: plain(getattr(value, name)) for name in _names(type(value))}
-    if isinstance(value, Mapping):
-        return {str(plain(k)): plain(v) for k, v in value.items()}
-    if isinstance(value, Set):
-        return sorted((plain(item) for item in value), key=str)
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [plain(item) for item in value]
-    return value
+    kind: type = type(value)
+    return value if kind in _ALREADY else _writer(kind)(value)
+
+
+@cache
+def _writer(kind: type) -> Callable[[Any], Any]:
+    """How values of a type are written, found once: a plan of ten thousand clients has a hundred thousand of some."""
+    if issubclass(kind, _TEXTS):
+        return str
+    if issubclass(kind, LinkSpec):
+        return spec_fields
+    if issubclass(kind, Role):
+        return _word
+    if issubclass(kind, Enum):
+        return _value
+    if issubclass(kind, Reason):
+        return _reason
+    if dataclasses.is_dataclass(kind):
+        names = _names(kind)
+        return lambda value: {name: plain(getattr(value, name)) for name in names}
+    if issubclass(kind, Mapping):
+        return _mapping
+    if issubclass(kind, Set):
+        return lambda value: sorted((plain(item) for item in value), key=str)
+    if issubclass(kind, Sequence) and not issubclass(kind, str | bytes):
+        return lambda value: [plain(item) for item in value]
+    return lambda value: value
+
+
+def _word(role: Role) -> str:
+    return role.word
+
+
+def _value(member: Enum) -> Any:
+    return member.value
+
+
+def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {key if type(key) is str else str(plain(key)): plain(item) for key, item in value.items()}
 
 
 @cache

@@ -246,14 +246,14 @@ class Registry:
         except RefusedError as error:
             if known.route is not None:
                 known.route = None
-                self._change(known, replace(client, since=self._routing.number))
+                self._change(known, client.led(client.cluster, self._routing.number))
                 problem = problem_of(error)
                 self._tell(client, made, problem, lambda: event("refused", {"problem": plain(problem)}))
             return
         is_told = known.route is not None and known.route.leads_as(route)
         known.route = route
         if (client.cluster, client.since) != (route.cluster, route.since):
-            self._change(known, replace(client, cluster=route.cluster, since=route.since))
+            self._change(known, client.led(route.cluster, route.since))
         if not is_told:
             self._tell(client, made, id(route), lambda: event("route", {"route": plain(route_answer(route))}))
 
@@ -282,7 +282,7 @@ class Registry:
             except RefusedError:
                 self._put(Known(client, one.account, None))
             else:
-                self._put(Known(replace(client, cluster=route.cluster, since=route.since), one.account, route))
+                self._put(Known(client.led(route.cluster, route.since), one.account, route))
 
     async def keep(self) -> None:
         """Write what changed, and forget who is gone, until this is cancelled."""

@@ -14,13 +14,13 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
-from anabranch.model.routing import Client, ClientRole, WhenLost
+from anabranch.model.routing import Client, ClientRole, Route, RouteQuery, WhenLost
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
-from anabranch.routes.impact import Impact, impact, not_waited_for
+from anabranch.routes.impact import ClientMove, Impact, impact, not_waited_for
 from anabranch.routes.remembered import RememberedRoutes
-from anabranch.routes.switch import NamedClient, SwitchPolicy, topics_by_pair
+from anabranch.routes.switch import NamedClient, Pair, SwitchPolicy
 from anabranch.routes.table import RouteTable
 
 T = TypeVar("T")
@@ -119,12 +119,12 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
     before, base = (RouteTable(), 0) if newest is None else (newest.table, newest.version)
     # Rules are held against each other, and clients against both tables: of thousands it would be felt.
     found, moved = await asyncio.to_thread(_found, before, base, table, clients, stale, desk.contexts())
-    named = named_clients(moved)
-    joined = () if policy.at_once else await _links(desk, named)
-    if named and policy.at_once:
+    pairs = moved_pairs(moved)
+    joined = () if policy.at_once else await _links(desk, pairs)
+    if pairs and policy.at_once:
         found = (*found, _AT_ONCE)
-    elif named:
-        found = (*found, *await _away(desk, {one.before for one in named.values()}, policy))
+    elif pairs:
+        found = (*found, *await _away(desk, {before for before, _ in pairs}, policy))
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
@@ -172,14 +172,48 @@ def named_clients(moved: Impact) -> dict[str, NamedClient]:
             move.client.query.group if move.client.query.role is ClientRole.CONSUMER else "",
             move.before.cluster,
             move.after.cluster,
-            {
-                move.before.topics.get(topic, topic): move.after.topics.get(topic, topic)
-                for topic in move.client.query.topics
-                if not topic.startswith("^")
-            },
+            _topics(move.client.query, move.before, move.after),
         )
         for move in moved.moves
         if move.changes_cluster and move.before is not None and move.after is not None
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class MovedPair:
+    """Clients that are moved from one cluster to another: how many, and names of their topics there and here."""
+
+    clients: int
+    topics: Mapping[str, str]
+
+
+def moved_pairs(moved: Impact) -> dict[Pair, MovedPair]:
+    """What `named_clients` says of all clients together, made once for those that are led alike.
+
+    A route names each topic of its client, so clients that share both routes share their topics.
+    """
+    counts: Counter[tuple[int, int]] = Counter()
+    firsts: dict[tuple[int, int], ClientMove] = {}
+    for move in moved.moves:
+        routes = id(move.before), id(move.after)
+        counts[routes] += 1
+        firsts.setdefault(routes, move)
+    found: dict[Pair, MovedPair] = {}
+    for routes, move in firsts.items():
+        if move.changes_cluster and move.before is not None and move.after is not None:
+            pair = move.before.cluster, move.after.cluster
+            topics = _topics(move.client.query, move.before, move.after)
+            known = found.get(pair, MovedPair(0, {}))
+            found[pair] = MovedPair(known.clients + counts[routes], {**known.topics, **topics})
+    return found
+
+
+def _topics(query: RouteQuery, before: Route, after: Route) -> dict[str, str]:
+    """Names of a client's topics where it is led now to names where it will be; of a regular expression none."""
+    return {
+        before.topics.get(topic, topic): after.topics.get(topic, topic)
+        for topic in query.topics
+        if not topic.startswith("^")
     }
 
 
@@ -192,11 +226,10 @@ async def _away(desk: RouteDesk, clusters: Collection[str], policy: SwitchPolicy
     return [Reason.found(Severity.WARNING, f"{why}: it {then}", fix) for why in whys if why]
 
 
-async def _links(desk: RouteDesk, named: Mapping[str, NamedClient]) -> tuple[SwitchLink, ...]:
-    counts = Counter(one.pair for one in named.values())
-    pairs = sorted(topics_by_pair(named.values()).items())
-    links = await asyncio.gather(*(desk.link(*pair, topics) for pair, topics in pairs))
-    return tuple(SwitchLink(*pair, link, counts[pair]) for (pair, _), link in zip(pairs, links, strict=True))
+async def _links(desk: RouteDesk, pairs: Mapping[Pair, MovedPair]) -> tuple[SwitchLink, ...]:
+    ordered = sorted(pairs.items(), key=lambda item: item[0])
+    links = await asyncio.gather(*(desk.link(*pair, moved.topics) for pair, moved in ordered))
+    return tuple(SwitchLink(*pair, link, moved.clients) for (pair, moved), link in zip(ordered, links, strict=True))
 
 
 def _changed(before: Mapping[str, T], after: Mapping[str, T]) -> Changed:

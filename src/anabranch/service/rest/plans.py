@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -43,7 +44,7 @@ async def plan(here: Here, plan_id: Id, caller: AsViewer) -> JSONResponse:
     shown = await here.stored.ask(lambda: here.stored.works.plan(plan_id))
     if not _may_see(caller, shown.verb, shown.account):
         raise NoPlanError(plan_id)
-    return answer(told(shown))
+    return await _written(shown)
 
 
 @router.post(
@@ -92,6 +93,11 @@ def _shown(caller: Caller, work: Work) -> Work:
     return work if _may_see(caller, work.verb, work.account) else replace(work, request={}, report=None, problem=None)
 
 
+async def _written(shown: ShownPlan) -> JSONResponse:
+    """The answer, written in a thread: it may name ten thousand clients, and nobody else is to wait for that."""
+    return await asyncio.to_thread(lambda: answer(told(shown)))
+
+
 def told(shown: ShownPlan) -> PlanAnswer:
     """A plan as it is answered; raises NoPlanError for one of a version that had other verbs."""
     verb, request = asked(shown)
@@ -114,7 +120,7 @@ def told(shown: ShownPlan) -> PlanAnswer:
 def _planning(verb: Verb[Any, Any]) -> Callable[..., Coroutine[Any, Any, JSONResponse]]:
     async def planned(here: Here, request: Request, caller: AsOperator) -> JSONResponse:
         body = await body_of(request, verb.request)
-        return answer(told(await here.acting.plan(verb, body, caller)))
+        return await _written(await here.acting.plan(verb, body, caller))
 
     return planned
 
