@@ -14,6 +14,7 @@ from anabranch.model.clock import now_ms
 from anabranch.service.caller import Caller
 from anabranch.service.errors import CrossSiteError, NotSignedInError
 from anabranch.service.limits import RateLimit
+from anabranch.service.shared_looks import SharedLooks
 from anabranch.service.stored import Stored
 from anabranch.store.accounts import is_token
 
@@ -31,7 +32,9 @@ class Identity:
     """
 
     def __init__(self, stored: Stored, requests: RateLimit, of_clients: RateLimit) -> None:
-        self._stored = stored
+        self._looks = SharedLooks(
+            lambda text: stored.ask(lambda: stored.accounts.of_token(text, now_ms())),
+        )
         self._requests = requests
         self._of_clients = of_clients
         self._attempts = RateLimit(_ATTEMPTS_PER_S, _ATTEMPTS)
@@ -63,7 +66,7 @@ class Identity:
         # read by an index, and none at all for what has not the form of a token.
         found = None
         if is_token(text):
-            found = await self._stored.ask(lambda: self._stored.accounts.of_token(text, now_ms()))
+            found = await self._looks.of(text)
         now = time.monotonic()
         if found is None:
             self._attempts.take(address, now)

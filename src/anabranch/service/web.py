@@ -28,7 +28,12 @@ def instance_of(request: Request) -> Instance:
     return found
 
 
-Here = Annotated[Instance, Depends(instance_of)]
+async def _here(request: Request) -> Instance:
+    """The same for each request; what is not ``async`` the framework has a thread do."""
+    return instance_of(request)
+
+
+Here = Annotated[Instance, Depends(_here)]
 
 
 def address_of(request: Request) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -227,12 +227,11 @@ class Accounts:
     def of_token(self, text: str, now_ms: int) -> tuple[Account, Token] | None:
         """Whose token this is; None where it is nobody's, has expired or was revoked, or the account is disabled."""
         with self._database.read() as connection:
-            row = connection.execute(_TOKEN.where(TOKENS.c.digest == digest_of(text))).first()
-            if row is None:
-                return None
-            token = Token(*row)
-            account = _find(connection, token.account)
-            assert account is not None
+            row = connection.execute(_TOKEN_OF.where(TOKENS.c.digest == digest_of(text))).first()
+        if row is None:
+            return None
+        token = Token(*row[: len(_TOKEN_COLUMNS)])
+        account = _account(row[len(_TOKEN_COLUMNS) :])
         ended = token.expires_at is not None and token.expires_at <= now_ms
         if ended or token.revoked_at is not None or account.disabled_at is not None:
             return None
@@ -242,7 +241,7 @@ class Accounts:
         return account, token
 
 
-_TOKEN = select(
+_TOKEN_COLUMNS = (
     TOKENS.c.id,
     ACCOUNTS.c.name.label("account"),
     TOKENS.c.name,
@@ -250,7 +249,11 @@ _TOKEN = select(
     TOKENS.c.expires_at,
     TOKENS.c.used_at,
     TOKENS.c.revoked_at,
-).join(ACCOUNTS, ACCOUNTS.c.id == TOKENS.c.account)
+)
+_OF_ACCOUNT = ACCOUNTS.c.id == TOKENS.c.account
+_TOKEN = select(*_TOKEN_COLUMNS).join(ACCOUNTS, _OF_ACCOUNT)
+_TOKEN_OF = select(*_TOKEN_COLUMNS, *ACCOUNTS.columns).join(ACCOUNTS, _OF_ACCOUNT)
+"""With its account, in one question: each request asks it."""
 
 
 def is_token(text: str) -> bool:
@@ -288,5 +291,7 @@ def _claim(connection: Connection, account: str, groups: Sequence[str]) -> None:
         connection.execute(insert(ACCOUNT_GROUPS).values(group=one, account=account, is_claimed=True))
 
 
-def _account(row: Row[Any]) -> Account:
-    return Account(row.id, row.name, Role.of(row.role), row.issuer, row.created_at, row.disabled_at)
+def _account(row: Sequence[Any]) -> Account:
+    """Of the columns of the table, in their order."""
+    made_id, name, role, *rest = row
+    return Account(made_id, name, Role.of(role), *rest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -32,6 +33,7 @@ class Database:
     def __init__(self, engine: Engine, name: str) -> None:
         self._engine = engine
         self._reading = engine.execution_options(**{_READS: True})
+        self._writers = threading.Lock()
         self.name = name
 
     @property
@@ -42,8 +44,24 @@ class Database:
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """A transaction; raises StoreError, and IntegrityError where another made the same row first."""
-        with self._transaction(self._engine) as connection:
+        with self._turn(), self._transaction(self._engine) as connection:
             yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Among this process' threads that write to SQLite: it has whoever waits for its lock sleep up to 100 ms.
+
+        After ``BUSY_S`` it is left to SQLite, which refuses.
+        """
+        if self.is_shared:
+            yield
+            return
+        is_mine = self._writers.acquire(timeout=BUSY_S)
+        try:
+            yield
+        finally:
+            if is_mine:
+                self._writers.release()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

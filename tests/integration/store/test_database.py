@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -92,6 +93,28 @@ def test_what_only_reads_waits_for_no_writer(database: Database, monkeypatch: py
             connection.execute(text("INSERT INTO leases VALUES ('c', 'b', 1, 2)"))
     with database.read() as reading:
         assert reading.execute(text("SELECT count(*) FROM leases")).scalar_one() == 2
+
+
+def test_threads_that_write_wait_for_each_other_and_not_for_the_lock_of_sqlite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That one would refuse here at once, where it else sleeps for up to 0.1 s at a time."""
+    monkeypatch.setattr(module, "BUSY_S", 0.0)
+    made = open_database(str(tmp_path / "store.db"))
+    monkeypatch.setattr(module, "BUSY_S", 60.0)
+    accounts, all_there = Accounts(made), threading.Barrier(5)
+
+    def write(number: int) -> str:
+        all_there.wait(60)
+        return accounts.add(f"ada-{number}", Role.VIEWER, 1).name
+
+    with ThreadPoolExecutor(4) as threads:
+        writers = [threads.submit(write, number) for number in range(4)]
+        with made.begin():
+            all_there.wait(60)
+            time.sleep(0.05)  # all of them come meanwhile
+        assert [one.result(60) for one in writers] == [f"ada-{number}" for number in range(4)]
+    made.close()
 
 
 def test_a_locked_file_is_told_of_and_can_be_used_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
