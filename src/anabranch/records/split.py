@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 
 from anabranch.records.errors import CorruptBatchError, OldFormatError
@@ -25,11 +26,29 @@ def split(buffer: memoryview) -> list[tuple[int, BatchHeader]]:
     Invariant: positions and sizes tile the buffer from 0 on without a gap; the loop advances by at least 61
     bytes a turn, so no contents make it hang.
     """
+    batches, position = _cut(buffer, 0, len(buffer))
+    if position < len(buffer):
+        _check_rest(buffer, position)
+    return batches
+
+
+def split_in_parts(buffer: memoryview, size: int) -> Iterator[list[tuple[int, BatchHeader]]]:
+    """What `split` returns and raises, in parts that begin within ``size`` bytes: others may have a turn in between."""
+    position, end = 0, len(buffer)
+    while position < end:
+        batches, position = _cut(buffer, position, min(end, position + size))
+        if not batches:
+            _check_rest(buffer, position)
+            return
+        yield batches
+
+
+def _cut(buffer: memoryview, position: int, upto: int) -> tuple[list[tuple[int, BatchHeader]], int]:
+    """The complete batches from a position on that begin below ``upto``, and where they end."""
     batches: list[tuple[int, BatchHeader]] = []
     append, unpack, new = batches.append, HEADER.unpack_from, tuple.__new__
     end = len(buffer)
-    last_start = end - HEADER_SIZE
-    position = 0
+    last_start = min(end - HEADER_SIZE, upto - 1)
     while position <= last_start:
         # tuple.__new__ instead of the class: the same value, in half the time, on the hottest loop of the
         # copier.
@@ -40,9 +59,7 @@ def split(buffer: memoryview) -> list[tuple[int, BatchHeader]]:
             break
         append((position, header))
         position = following
-    if position < end:
-        _check_rest(buffer, position)
-    return batches
+    return batches, position
 
 
 def _check_rest(buffer: memoryview, position: int) -> None:

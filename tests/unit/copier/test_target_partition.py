@@ -4,6 +4,7 @@ else.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
+from anabranch.copier.target import partition as module
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -21,9 +23,10 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.protocol.effects import FORGOTTEN, Fence, Fences, ReadMarkers, Steps
+from anabranch.protocol.effects import FORGOTTEN, Fence, Fences, ReadMarkers, ReadTail, Steps
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.records.encode import encode
+from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.topics.control import Runs, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
@@ -117,3 +120,40 @@ def test_an_id_that_its_coordinator_does_not_know_is_told_as_forgotten(
         return await place.drive(effect(Fences((Fence(4_242, "nobody-s"),))))
 
     assert on(cluster[1], ask) == (FORGOTTEN,)
+
+
+def walk(below: int) -> Steps[int]:
+    """From batch to batch backwards, as a takeover looks for the lane's last one; how many it has met."""
+    met = 0
+    while below > 0:
+        found = yield ReadTail(below)
+        below, met = found.base_offset, met + 1
+    return met
+
+
+def test_a_long_walk_lets_others_have_their_turn(
+    cluster: tuple[Simulated, ClusterContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each some looks, also where the window that was read answers them all: the lanes of a worker share one loop."""
+    looks, a_turn = 200, 10
+    monkeypatch.setattr(module, "_LOOKS_A_TURN", a_turn)
+
+    async def ask(target: Cluster) -> tuple[int, int]:
+        place, turns = await opened(target), 0
+        window = [BatchHeader(at, 100, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 1) for at in range(looks)]
+        place._walk.headers, place._walk.starts, place._walk.end = window, list(range(looks)), looks
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        other = asyncio.create_task(others())
+        met = await place.drive(walk(looks))
+        other.cancel()
+        return met, turns
+
+    met, turns = on(cluster[1], ask)
+    assert met == looks
+    assert turns >= looks // a_turn - 1

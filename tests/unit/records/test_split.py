@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from anabranch.records.errors import CorruptBatchError, OldFormatError
-from anabranch.records.header import HEADER_SIZE, read_header
+from anabranch.records.header import HEADER_SIZE, BatchHeader, read_header
 from anabranch.records.record import Record, TimestampType
-from anabranch.records.split import split
+from anabranch.records.split import split, split_in_parts
 
 from .strategies import oracle_build, record_lists
 
@@ -61,6 +62,35 @@ def test_random_bytes_are_refused_or_left_out(records: list[Record], noise: byte
             continue
         assert found[: bool(before)] == ([(0, read_header(good))] if before else [])
         assert _tile(before + noise) == [start for start, _ in found]
+
+
+@given(
+    st.lists(record_lists(), min_size=1, max_size=6),
+    st.binary(max_size=100),
+    st.integers(1, 500),
+    st.integers(0, 100),
+)
+def test_parts_together_are_what_is_split_at_once(
+    batches: list[list[Record]], rest: bytes, size: int, cut: int
+) -> None:
+    """The same batches or the same error, whatever stands behind them; a part begins where the last one ended."""
+    whole = memoryview(b"".join(bytes(oracle_build(records)) for records in batches) + rest)
+    view = whole[: len(whole) - min(cut, len(whole))]
+
+    def said(do: Callable[[], list[tuple[int, BatchHeader]]]) -> object:
+        try:
+            return do()
+        except (CorruptBatchError, OldFormatError) as error:
+            return error.message
+
+    parts: list[list[tuple[int, BatchHeader]]] = []
+
+    def together() -> list[tuple[int, BatchHeader]]:
+        parts.extend(split_in_parts(view, size))
+        return [one for part in parts for one in part]
+
+    assert said(together) == said(lambda: split(view))
+    assert all(part and part[-1][0] - part[0][0] < size for part in parts)
 
 
 @pytest.mark.parametrize("at", range(HEADER_SIZE))

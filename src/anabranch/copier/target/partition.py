@@ -32,6 +32,8 @@ from anabranch.state.topics.journal import GapRecords, Journal
 T = TypeVar("T")
 _PAUSE_S = 0.1
 _AT_ONCE = 50
+_LOOKS_A_TURN = 500
+"""Looks that are answered without asking the log before other lanes have their turn: some milliseconds."""
 _OUT_OF_RANGE = 1
 _TRANSACTIONAL_ID_DENIED = 53
 
@@ -94,13 +96,18 @@ class TargetPartition:
 
     async def drive(self, steps: effects.Steps[T], may_write: Callable[[], bool] = lambda: True) -> T:
         """Run a takeover, a release or a filling to its end; ``may_write`` is asked before each empty transaction."""
+        looks = 0
         try:
             effect = next(steps)
             while True:
                 try:
                     if isinstance(effect, effects.EmptyTransaction) and not may_write():
                         raise OwnershipEnded(self.lane, Ending.LEASE)
-                    answer = await self._perform(effect)
+                    answer: Any = self._looked_up(effect)
+                    if answer is None:
+                        answer = await self._perform(effect)
+                    elif (looks := looks + 1) % _LOOKS_A_TURN == 0:
+                        await asyncio.sleep(0)
                 except OwnershipEnded as ended:
                     effect = steps.throw(ended)
                 except ConnectionLostError as error:
@@ -124,6 +131,13 @@ class TargetPartition:
         if self.ranges.lacks(lane) or (book.first and book.map[0].target > first):
             book = await self.ranges.book_below(lane, end)
         return book.map
+
+    def _looked_up(self, effect: effects.Effect) -> effects.TailBatch | None:
+        """What the window that was read answers at once; None where the log is to be asked."""
+        if not isinstance(effect, effects.ReadTail):
+            return None
+        found = self._walk.known(effect.below)
+        return None if found is None else tail_batch(found)
 
     async def _perform(self, effect: effects.Effect) -> Any:
         if not isinstance(effect, effects.ReadTail | effects.ReadMappedRanges):
@@ -278,12 +292,10 @@ class TargetPartition:
 
     async def _read_tail(self, below: int) -> effects.TailBatch | None:
         """The last batch that begins below ``below``; compaction may have left a gap there, so look further back."""
-        found = self._walk.known(below)
-        if found is None:
-            first = await partitions.list_offset(
-                self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
-            )
-            self.check(first.code)
-            found = await self._walk.read(first.offset, below)
-            await self.confirm()
+        first = await partitions.list_offset(
+            self.connection, self.topic, self.partition, partitions.EARLIEST, epoch=self.leader_epoch
+        )
+        self.check(first.code)
+        found = await self._walk.read(first.offset, below)
+        await self.confirm()
         return None if found is None else tail_batch(found)

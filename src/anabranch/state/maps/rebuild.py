@@ -6,6 +6,7 @@ tells which source offsets lie at which target offsets (LANE protocol, I5).  Onl
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
@@ -22,9 +23,11 @@ from anabranch.protocol.effects import TailBatch
 from anabranch.protocol.gap_records import GapRecordLog
 from anabranch.protocol.tail import tell
 from anabranch.records.header import BatchHeader
-from anabranch.records.split import split
+from anabranch.records.split import split_in_parts
 
-_CHUNK = 8 << 20
+_CHUNK = 2 << 20
+_TURN_BYTES, _TURN_HEADERS = 512 << 10, 1_000
+"""What is looked at in one turn of the event loop: a chunk of batches of one small record each has ten thousand."""
 _OFFSET_NOT_AVAILABLE = 78
 PURPOSE = "scan"
 
@@ -58,16 +61,21 @@ async def headers(cluster: Cluster, within: LogRange) -> AsyncIterator[BatchHead
         wanted = fetch.PartitionFetch(within.topic, topic_id, within.partition, part.leader_epoch, at, -1, _CHUNK)
         async with fetched(connection, wanted, max_wait_ms=100, max_bytes=_CHUNK) as answer:
             cluster.check(answer.code, "Read", f"partition {within.topic}-{within.partition}")
-            found = [header for _, header in split(answer.records) if header.last_offset >= at]
+            found: list[BatchHeader] = []
+            for some in split_in_parts(answer.records, _TURN_BYTES):
+                found += [header for _, header in some if header.last_offset >= at]
+                await asyncio.sleep(0)
         if not found:
             if answer.high_watermark < within.end:
                 # A new leader that has not caught up, or a truncation: half of the ranges would leave a gap for good.
                 cluster.check(_OFFSET_NOT_AVAILABLE, "Read", f"partition {within.topic}-{within.partition}")
             continue
-        for header in found:
+        for number, header in enumerate(found, 1):
             if header.base_offset >= within.end:
                 return
             yield header
+            if number % _TURN_HEADERS == 0:
+                await asyncio.sleep(0)
             at = header.last_offset + 1
 
 
