@@ -3,10 +3,12 @@
     records    both logs by Spark's Kafka source, summed up by Spark
     mapped     the same, summed up in Python tasks, as maps of many runs and a rate limit need it
     batches    stored batches, undecoded
+    joined     the same records by the same reader, where the source has them in batches of 20: what a link has joined
     join       a plain PySpark join of both topics by partition and offset
     consoles   two console consumers, each through sha256sum (says only whether something differs)
 
 All on local[2]; records read are those of both sides, and MB those of keys and values, or stored bytes for batches.
+The last line is how many times the CPU seconds of ``batches`` it takes where batches were joined.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ from benchmarks.run import OUTPUT
 from qa.mm2 import RUNTIME
 from qa.verify_lab import spark_session, spec_of
 
-TOPIC = "compared"
+TOPIC, JOINED = "compared", "joined"
+BATCH, SMALL_BATCH = 500, 20
 BEGIN_MS = 1_760_000_000_000
 SLOTS = 2
 _FAR = 1 << 62
@@ -61,19 +64,27 @@ class Figures:
     equal: bool
 
 
-def fill(clusters: tuple[SandboxCluster, ...], records: int, partitions: int, size: int, codec: str) -> None:
-    """The same records on all clusters."""
+def fill(
+    clusters: tuple[SandboxCluster, ...],
+    records: int,
+    partitions: int,
+    size: int,
+    codec: str,
+    name: str = TOPIC,
+    cuts: tuple[int, ...] = (BATCH, BATCH),
+) -> None:
+    """The same records on all clusters, in batches of so many each."""
     chance = random.Random(1)
     noise = chance.randbytes(1 << 20)
-    for cluster in clusters:
+    for cluster, cut in zip(clusters, cuts, strict=True):
         address = {"bootstrap.servers": cluster.internal_bootstrap}
-        topic = NewTopic(TOPIC, partitions, 1, config={"retention.ms": "-1"})
+        topic = NewTopic(name, partitions, 1, config={"retention.ms": "-1"})
         admin = AdminClient(address)  # kept: one that is collected takes its answers with it
-        admin.create_topics([topic])[TOPIC].result(30)
-        while len(admin.list_topics(timeout=10).topics[TOPIC].partitions) < partitions:
+        admin.create_topics([topic])[name].result(30)
+        while len(admin.list_topics(timeout=10).topics[name].partitions) < partitions:
             time.sleep(0.1)
         # Full batches only, so that both sides cut them alike, as after a link.
-        settings: dict[str, Any] = {"linger.ms": 10_000, "batch.size": 1_000_000, "batch.num.messages": 500}
+        settings: dict[str, Any] = {"linger.ms": 10_000, "batch.size": 1_000_000, "batch.num.messages": cut}
         settings |= {"compression.type": codec, "enable.idempotence": True}
         producer = Producer({**address, **settings})
         failures: list[object] = []
@@ -82,7 +93,7 @@ def fill(clusters: tuple[SandboxCluster, ...], records: int, partitions: int, si
             while True:
                 try:
                     producer.produce(
-                        TOPIC,
+                        name,
                         noise[at : at + size],
                         b"key %d" % number,
                         partition=number % partitions,
@@ -96,11 +107,11 @@ def fill(clusters: tuple[SandboxCluster, ...], records: int, partitions: int, si
         assert not failures, failures[0]
 
 
-def pins(records: int, partitions: int) -> list[Pin]:
-    """Everything, lane by lane."""
+def pins(records: int, partitions: int, name: str = TOPIC) -> list[Pin]:
+    """Everything of a topic, lane by lane."""
     found = []
     for partition in range(partitions):
-        where = TopicPartition(TOPIC, partition)
+        where = TopicPartition(name, partition)
         ranges = OffsetMap.of([MappedRange(0, 0, len(range(partition, records, partitions)))])
         found.append(pin(f"lane-{partition}", where, where, ranges, LogEnds(0, _FAR), LogEnds(0, _FAR)))
     return found
@@ -209,8 +220,11 @@ def main(argv: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch, clusters(Path(scratch)) as both:
         old, new = both
         fill(both, options.records, options.partitions, options.size, options.codec)
+        cuts = (SMALL_BATCH, BATCH)
+        fill(both, options.records, options.partitions, options.size, options.codec, JOINED, cuts)
         print(f"{options.records:,} records of {options.size} B, {options.partitions} partitions, {options.codec}")
         lanes = pins(options.records, options.partitions)
+        joined = pins(options.records, options.partitions, JOINED)
         spark = spark_session("anabranch benchmark of verify", f"local[{SLOTS}]")
         me = os.getpid()
         try:
@@ -219,6 +233,7 @@ def main(argv: list[str] | None = None) -> int:
                     ("records", lambda: compare(spark, old, new, lanes, ReaderKind.RECORDS), me),
                     ("mapped", lambda: compare(spark, old, new, lanes, ReaderKind.RECORDS, _FAR), me),
                     ("batches", lambda: compare(spark, old, new, lanes, ReaderKind.BATCHES), me),
+                    ("joined", lambda: compare(spark, old, new, joined, ReaderKind.BATCHES), me),
                     ("join", lambda: join(spark, old, new, options.records, options.size), me),
                 ]
                 if turn == options.rounds - 1:
@@ -236,6 +251,8 @@ def main(argv: list[str] | None = None) -> int:
                     )
         finally:
             spark.stop()
+    cpu = {row.name: row.cpu_s for row in rows}
+    print(f"joined batches cost {cpu['joined'] / cpu['batches']:.1f} times the CPU of equal ones")
     report.write("verify", [asdict(row) for row in rows], options.output)
     return 0 if all(row.equal for row in rows) else 1
 

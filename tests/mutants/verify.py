@@ -76,6 +76,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "what a transaction hides on the target counts as there",
     ),
     Mutant(
+        "verify-records-times-ignored",
+        "verify/contents.py",
+        "        if not np.array_equal(self.times[mine], other.times[theirs]):\n",
+        "        if len(self.times[mine]) != len(other.times[theirs]):\n",
+        "records with other timestamps count as equal where batches were cut otherwise",
+    ),
+    Mutant(
+        "verify-records-in-transaction-equal",
+        "verify/recut.py",
+        "return self.stored.plain and not self.whole.header.is_log_append_time",
+        "return not self.whole.header.is_log_append_time",
+        "what a transaction hides on the target counts as there, where batches were cut otherwise",
+    ),
+    Mutant(
+        "verify-batch-told-by-two-parts",
+        "verify/lockstep.py",
+        "clipped = [(max(first, before), last) for",
+        "clipped = [(first, last) for",
+        "records at the end of a part count twice, and the half of their digests tells nothing",
+    ),
+    Mutant(
         "verify-retention-one-too-many",
         "verify/classify.py",
         "mapped_offset != NOWHERE and mapped_offset < lane.target_start:",
@@ -198,8 +219,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-open-transaction-plain",
         "spark/verify/batches.py",
-        "plain=one.plain and one.last < task.stable",
-        "plain=one.plain",
+        "return batch if batch.last < stable else batch._replace(plain=False)",
+        "return batch",
         "records above an open transaction of the target count as seen by everyone",
     ),
     Mutant(

@@ -42,17 +42,28 @@ class StoredBatch(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """Sums of equal batches by chunk (both sides alike), and source ranges [from, to) that are not decided."""
+    """Equal batches of a part, and its source ranges [from, to) that are not decided; no offset is in both.
 
-    sums: dict[int, Sum]
+    ``reach`` is where the last source batch that begins in the part ends, or the part, if that is further: up to there
+    all that the part has is decided or undecided.
+    """
+
+    equal: list[StoredBatch]
     undecided: list[tuple[int, int]]
+    reach: int
+
+    @property
+    def sums(self) -> dict[int, Sum]:
+        """The sums of equal batches by chunk, both sides alike."""
+        return sums(self.equal)
 
 
 def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence[StoredBatch]) -> Matched:
     """Match the batches of a part of a pin.
 
-    A batch that straddles the end of a part belongs to it with all of its records, so ranges may reach beyond the
-    part; one that straddles the beginning does, unless the part is the first of what is compared.
+    A source batch belongs to the part in which it begins with all of its records, so what is told may lie beyond the
+    part.  Of one that begins before it the part tells its own offsets, as undecided: the part before, if there is one,
+    tells by its ``reach`` which of them are taken (``Reached``).
     """
     import numpy as np
 
@@ -73,7 +84,8 @@ def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence
             else None
         )
         inside = batch.first >= whole.source_from and batch.last < whole.source_to
-        if partner is not None and inside and batch.plain and partner.plain and batch.same(partner):
+        begins_here = batch.first >= part.source_from
+        if partner is not None and inside and begins_here and batch.plain and partner.plain and batch.same(partner):
             equal.append(batch)
             taken.add(target_first)
         else:
@@ -86,17 +98,21 @@ def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence
             first = whole.source_from if low < 0 else min(low, max(whole.source_to - 1, whole.source_from))
             last = whole.source_to if high < 0 else high + 1
             undecided.append((first, max(first + 1, last)))
-    clipped = _joined(
-        [(max(a, whole.source_from), min(b, max(whole.source_to, part.source_from + 1))) for a, b in undecided]
-    )
-    kept, ranges = _apart(equal, clipped)
-    return Matched(_sums(kept), ranges)
+    ended = max((batch.last + 1 for batch in source if batch.first < part.source_to), default=part.source_to)
+    reach = max(part.source_to, min(ended, whole.source_to))
+    kept, ranges = apart(equal, undecided, (part.source_from, max(reach, part.source_from + 1)))
+    return Matched(kept, ranges, reach)
 
 
-def _apart(
-    equal: list[StoredBatch], undecided: list[tuple[int, int]]
+def apart(
+    equal: Sequence[StoredBatch], undecided: Sequence[tuple[int, int]], within: tuple[int, int]
 ) -> tuple[list[StoredBatch], list[tuple[int, int]]]:
-    """Take batches that reach into the rest out of the equal ones, until the two share no offset."""
+    """Take batches that reach into the rest out of the equal ones, until the two share no offset.
+
+    Both are sorted, and of the rest only what lies ``within``; it is at most ``MOST_RANGES`` ranges.
+    """
+    equal = sorted(equal)
+    undecided = _joined([(max(first, within[0]), min(last, within[1])) for first, last in undecided])
     while True:
         if len(undecided) > MOST_RANGES:
             gaps = sorted(
@@ -130,13 +146,30 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _sums(equal: Sequence[StoredBatch]) -> dict[int, Sum]:
+def sums(equal: Sequence[StoredBatch]) -> dict[int, Sum]:
     """Sums of equal batches, each in the chunk that it begins in; they tell other digests than those of records."""
-    sums: dict[int, Sum] = {}
+    found: dict[int, Sum] = {}
     for batch in equal:
         first, second = (int.from_bytes(batch.digest[at : at + 8]) for at in (0, 8))
         first = (first + batch.first * _GOLDEN) & _WORD
         summed = Sum(batch.last - batch.first + 1, batch.size, first, second, first)
         chunk = chunk_of(batch.first)
-        sums[chunk] = sums.get(chunk, NOTHING).plus(summed)
-    return sums
+        found[chunk] = found.get(chunk, NOTHING).plus(summed)
+    return found
+
+
+class Reached:
+    """How far each lane is decided or undecided, part by part; parts of a lane are taken in order.
+
+    Invariant: what is left of ranges is in none that was taken before, and in no equal batch of an earlier part.
+    """
+
+    def __init__(self) -> None:
+        self._reach: dict[int, int] = {}
+
+    def rest(self, lane: int, undecided: Sequence[tuple[int, int]], reach: int) -> list[tuple[int, int]]:
+        """What is undecided of a lane's next part, without what the part before has told."""
+        before = self._reach.get(lane, 0)
+        self._reach[lane] = max(before, reach)
+        clipped = [(max(first, before), last) for first, last in undecided]
+        return [one for one in clipped if one[0] < one[1]]

@@ -17,13 +17,14 @@ from anabranch.kafka.simulated.transactions import append_marker
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
-from anabranch.records.encode import body_of, seal
+from anabranch.records.encode import body_of, encode, seal
 from anabranch.records.header import LOG_APPEND_TIME, TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import ClusterSpec
 from anabranch.spark.verify import batches, classifying, folding
 from anabranch.verify.classify import ComparedLane
 from anabranch.verify.findings import FindingKind
+from anabranch.verify.lockstep import Reached
 from anabranch.verify.pins import CHUNK, LogEnds, pin
 from tests.simulated import Simulated
 
@@ -87,8 +88,8 @@ def compared(
     at = TopicPartition(topic, 0)
     end = LogEnds(0, 100)
     whole = pin("lane", at, at, OffsetMap.of([run], 0, 0), end, end)
-    done = batches.run(batches.CompareTask(0, whole, whole, True, here, there, stable, None))
-    return sum(one.records for one in done.matched.sums.values()), done.matched.undecided
+    done = batches.run(batches.CompareTask(0, whole, whole, here, there, stable, None))
+    return sum(one.records for one in done.sums.values()), done.undecided
 
 
 def test_equal_batches_are_equal_as_stored(both: tuple[Simulated, Simulated]) -> None:
@@ -107,6 +108,46 @@ def test_a_clock_of_the_broker_is_another_time(both: tuple[Simulated, Simulated]
 def test_what_lies_above_an_open_transaction_is_read_as_records(both: tuple[Simulated, Simulated]) -> None:
     """A consumer that reads committed records sees none of it."""
     assert compared(both, "open", [stored()], [stored()], MappedRange(0, 0, 2), stable=0) == (0, [(0, 2)])
+
+
+def joined(*counts: int, value: bytes = b"v") -> list[bytes]:
+    """Batches of so many records, numbered through."""
+    made, at = [], 0
+    for count in counts:
+        some = [
+            Record(0, 1_000 + at + one, TimestampType.CREATE_TIME, b"%d" % (at + one), value) for one in range(count)
+        ]
+        made.append(encode(some))
+        at += count
+    return made
+
+
+def test_batches_that_were_cut_otherwise_are_compared_record_by_record(
+    both: tuple[Simulated, Simulated], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fetch at a time, of which each has other records on the two sides; one that differs is left over, alone."""
+    source = joined(*[3] * 40)
+    assert compared(both, "cut", source, joined(*[8] * 15), MappedRange(0, 0, 120), 200) == (120, [])
+    monkeypatch.setattr(batches, "_RECORD_BYTES", 400)
+    assert compared(both, "fetched", source, joined(*[8] * 15), MappedRange(0, 0, 120), 200) == (120, [])
+    assert compared(both, "shorter", source, joined(*[8] * 14), MappedRange(0, 0, 120), 200) == (111, [(111, 120)])
+    other = [*joined(*[8] * 14), joined(*[8] * 14, 8, value=b"w")[-1]]
+    assert compared(both, "other", source, other, MappedRange(0, 0, 120), 200) == (111, [(111, 120)])
+    assert compared(both, "hidden", source, joined(*[8] * 15), MappedRange(0, 0, 120), 112) == (111, [(111, 120)])
+
+
+def test_parts_of_batches_that_were_cut_otherwise_tell_each_record_once(both: tuple[Simulated, Simulated]) -> None:
+    """Whichever side's batches lie over the end of a part; nothing is left over, and nothing is counted twice."""
+    here, there = (fill(one, "parts", joined(*cut)) for one, cut in zip(both, ([7] * 20, [9] * 16), strict=True))
+    at = TopicPartition("parts", 0)
+    whole = pin("lane", at, at, OffsetMap.of([MappedRange(0, 0, 140)]), LogEnds(0, 140), LogEnds(0, 140))
+    reached, records, begin = Reached(), 0, 0
+    for end in (10, 12, 56, 63, 139, 140):
+        done = batches.run(batches.CompareTask(0, whole, whole.part(begin, end), here, there, 200, None))
+        assert reached.rest(0, done.undecided, done.reach) == []
+        records += sum(one.records for one in done.sums.values())
+        begin = end
+    assert records == 140
 
 
 def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated, Simulated]) -> None:

@@ -1,4 +1,7 @@
-"""Stored batches of both sides, fetched and digested by Python tasks; nothing is decompressed.
+"""Stored batches of both sides, fetched and digested by Python tasks.
+
+Where both sides have the same batches nothing is decompressed; those that were cut otherwise are read a second time,
+and held against each other record by record.
 
 A reader of its own, apart from the copier's: it shares the client's wire format and the layout of a batch's header
 with it, and nothing of what decides which bytes are written where.
@@ -8,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,17 +26,20 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.topics import TopicPartition
 from anabranch.records.header import CODEC_MASK, HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
 from anabranch.records.split import split
-from anabranch.verify.lockstep import Matched, StoredBatch, match
+from anabranch.verify.contents import WholeBatch
+from anabranch.verify.lockstep import Reached, StoredBatch, apart, match, sums
 from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import Pin, pieces
+from anabranch.verify.recut import ReadBatch, Recut, recut
 from anabranch.verify.sums import Sum
 
 PURPOSE = "verify"
-_BYTES = 16 << 20
+_BYTES, _RECORD_BYTES = 16 << 20, 4 << 20
+"""What a fetch asks for: of what is only digested, and of what is expanded and kept until the other side has come."""
 _NOT_YET = 78  # OFFSET_NOT_AVAILABLE
 _OUT_OF_RANGE = 1
 _ABORT = b"\0\0"
-_TYPE = slice(HEADER_SIZE + 7, HEADER_SIZE + 9)
+_TYPE = slice(7, 9)
 """The position of a marker's type, after length, attributes, two deltas, the key's length (a byte each) and a
 version.
 """
@@ -43,7 +51,6 @@ class CompareTask(NamedTuple):
     lane: int
     whole: Pin
     part: Pin
-    is_first: bool
     source: ClusterContext
     target: ClusterContext
     stable: int
@@ -51,10 +58,12 @@ class CompareTask(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """What a task found, and what it read on both sides."""
+    """What a task found, as ``lockstep.Matched`` has it, and what it read on both sides."""
 
     lane: int
-    matched: Matched
+    sums: dict[int, Sum]
+    undecided: list[tuple[int, int]]
+    reach: int
     records: int
     bytes: int
 
@@ -69,15 +78,16 @@ class RoundResult:
     bytes: int = 0
 
 
-def compare(spark: SparkSession, tasks: list[CompareTask]) -> RoundResult:
-    """Run the tasks."""
+def compare(spark: SparkSession, tasks: list[CompareTask], reached: Reached) -> RoundResult:
+    """Run the tasks, which are of each lane in order; ``reached`` is of those that ran before."""
     compared = RoundResult()
     wholes = {task.lane: task.whole for task in tasks}
     for done in spark.sparkContext.parallelize(tasks, len(tasks)).map(run).collect():
         mine = compared.sums.setdefault(done.lane, {})
-        for chunk, one in done.matched.sums.items():
+        for chunk, one in done.sums.items():
             mine[chunk] = mine.get(chunk, Sum()).plus(one)
-        compared.rest += [(done.lane, wholes[done.lane].part(*one)) for one in done.matched.undecided]
+        rest = reached.rest(done.lane, done.undecided, done.reach)
+        compared.rest += [(done.lane, wholes[done.lane].part(*one)) for one in rest]
         compared.records += done.records
         compared.bytes += done.bytes
     return compared
@@ -101,27 +111,95 @@ async def _run(task: CompareTask) -> TaskResult:
             _stored(here, part.source, part.source_from, part.source_to, True, pace),
             _stored(there, part.target, part.target_from, part.target_to, False, pace),
         )
-    if not task.is_first:  # what straddles the beginning was the part's before
-        source = [one for one in source if one.first >= part.source_from]
-        target = [one for one in target if one.first >= part.target_from]
-    if task.stable < part.target_to:
-        # A transaction is open on the target: above its start a read-committed consumer sees nothing.
-        target = [one._replace(plain=one.plain and one.last < task.stable) for one in target]
-    matched = match(task.whole, part, source, target)
-    equal = sum(one.records for one in matched.sums.values())
-    return TaskResult(task.lane, matched, 2 * equal, sum(one.size for one in (*source, *target)))
+        found = match(task.whole, part, source, [_decided(one, task.stable) for one in target])
+        equal, undecided = found.equal, found.undecided
+        if undecided:
+            proven, left = list(equal), []
+            for rest in (task.whole.part(*one) for one in undecided):
+                if rest.shift is None or not rest.offsets:
+                    left.append((rest.source_from, rest.source_to))
+                    continue
+                again = await _compared(here, there, rest, rest.shift, task.stable, pace)
+                proven += again.equal
+                left += again.undecided
+            equal, undecided = apart(proven, left, (part.source_from, max(found.reach, part.source_from + 1)))
+    found_sums = sums(equal)
+    records = sum(one.records for one in found_sums.values())
+    return TaskResult(task.lane, found_sums, undecided, found.reach, 2 * records, pace.bytes)
+
+
+def _decided(batch: StoredBatch, stable: int) -> StoredBatch:
+    """A batch of the target: a read-committed consumer sees nothing above the start of a transaction that is open."""
+    return batch if batch.last < stable else batch._replace(plain=False)
+
+
+async def _compared(here: Cluster, there: Cluster, rest: Pin, shift: int, stable: int, pace: ReadPace) -> Recut:
+    """Records of both sides of a range in which one number makes positions, as much at a time as a fetch brings."""
+    found = Recut([], [])
+    begin, waiting = rest.source_from, list[ReadBatch]()
+    ours = _whole(here, rest.source, rest.source_from, rest.source_to, True, pace)
+    theirs = _whole(there, rest.target, rest.target_from, rest.target_to, False, pace)
+    async with aclosing(ours), aclosing(theirs):
+        while begin < rest.source_to:
+            read: list[ReadBatch] = await anext(ours, [])
+            end = min(read[-1].stored.last + 1, rest.source_to) if read else rest.source_to
+            while not waiting or waiting[-1].stored.last + 1 - shift < end:
+                more = await anext(theirs, None)
+                if more is None:
+                    break
+                waiting += [one._replace(stored=_decided(one.stored, stable)) for one in more]
+            some = recut([_inside(one, rest) for one in read], waiting, shift, (begin, end))
+            found.equal.extend(some.equal)
+            found.undecided.extend(some.undecided)
+            begin, waiting = end, [one for one in waiting if one.stored.last + 1 - shift > end]
+    return found
+
+
+def _inside(batch: ReadBatch, rest: Pin) -> ReadBatch:
+    """A batch of the source, of which only some records are meant where it reaches out of a range."""
+    stored = batch.stored
+    if rest.source_from <= stored.first and stored.last < rest.source_to:
+        return batch
+    return batch._replace(stored=stored._replace(plain=False))
 
 
 async def _stored(
     cluster: Cluster, partition: TopicPartition, start: int, end: int, committed: bool, pace: ReadPace
 ) -> list[StoredBatch]:
+    """What matching needs of the data batches of a range."""
+    found: list[StoredBatch] = []
+    async for batches in _data(cluster, partition, start, end, committed, pace):
+        found += [_read(section, header, committed) for header, section in batches]
+    return found
+
+
+async def _whole(
+    cluster: Cluster, partition: TopicPartition, start: int, end: int, committed: bool, pace: ReadPace
+) -> AsyncGenerator[list[ReadBatch]]:
+    """The same, with the batches themselves, some at a time."""
+    async for batches in _data(cluster, partition, start, end, committed, pace, _RECORD_BYTES):
+        yield [
+            ReadBatch(_read(section, header, committed), WholeBatch(header, bytes(section)))
+            for header, section in batches
+        ]
+
+
+async def _data(
+    cluster: Cluster,
+    partition: TopicPartition,
+    start: int,
+    end: int,
+    committed: bool,
+    pace: ReadPace,
+    most_bytes: int = _BYTES,
+) -> AsyncIterator[list[tuple[BatchHeader, memoryview]]]:
     """The data batches that begin before ``end`` and end at or after ``start``; without what was aborted if committed.
 
-    What a log has lost at its start is simply not among them: the other side's batches are then undecided.
+    Some at a time, with the bytes behind their headers, which are there until the next ones are asked for.  What a log
+    has lost at its start is simply not among them: the other side's batches are then undecided.
     """
-    found: list[StoredBatch] = []
     if start >= end:
-        return found
+        return
     meta, part = await cluster.partition(partition.topic, partition.partition)
     connection = await cluster.connection(part.leader, PURPOSE)
     where = f"partition {partition}"
@@ -130,9 +208,9 @@ async def _stored(
 
     def submit(offset: int) -> asyncio.Future[Frame]:
         wanted = fetch.PartitionFetch(
-            partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, _BYTES
+            partition.topic, meta.id, partition.partition, part.leader_epoch, offset, -1, most_bytes
         )
-        return fetch.submit(connection, [wanted], max_wait_ms=200, max_bytes=_BYTES, isolation=int(committed))
+        return fetch.submit(connection, [wanted], max_wait_ms=200, max_bytes=most_bytes, isolation=int(committed))
 
     answer = submit(at)
     while True:
@@ -148,7 +226,7 @@ async def _stored(
             if one.code == _OUT_OF_RANGE and one.log_start > at:
                 at = one.log_start
                 if at >= end:
-                    return found
+                    return
                 answer = submit(at)
                 continue
             cluster.check(one.code, "Read", where)
@@ -158,7 +236,7 @@ async def _stored(
             batches = [pair for pair in split(one.records) if pair[1].last_offset >= at]
             if not batches:
                 if (one.last_stable if committed else one.high_watermark) <= at:
-                    return found  # the log ends here; what the other side has beyond is undecided
+                    return  # the log ends here; what the other side has beyond is undecided
                 cluster.check(_NOT_YET if one.high_watermark < at else 0, "Read", where)
                 answer = submit(at)
                 continue
@@ -167,23 +245,26 @@ async def _stored(
             if not ended:
                 answer = submit(at)  # the broker works on it while these are digested
             size = 0
+            found: list[tuple[BatchHeader, memoryview]] = []
             for position, header in batches:
                 if header.base_offset >= end:
                     break
                 size += header.size
+                section = one.records[position + HEADER_SIZE : position + header.size]
                 if header.is_control:
-                    marker = one.records[position : position + header.size]
-                    if bytes(marker[_TYPE]) == _ABORT:
+                    if bytes(section[_TYPE]) == _ABORT:
                         _end(aborted, header.producer_id)
                 elif header.is_transactional and _is_aborted(aborted, header):
                     continue
                 elif header.count:
-                    found.append(_read(one.records, position, header, committed))
+                    found.append((header, section))
+            if found:
+                yield found
         finally:
             frame.release()
         await asyncio.sleep(pace.passed(size))
         if ended:
-            return found
+            return
 
 
 def _is_aborted(aborted: dict[int, list[int]], header: BatchHeader) -> bool:
@@ -197,8 +278,7 @@ def _end(aborted: dict[int, list[int]], producer: int) -> None:
         firsts.remove(min(firsts))
 
 
-def _read(buffer: memoryview, position: int, header: BatchHeader, committed: bool) -> StoredBatch:
-    section = buffer[position + HEADER_SIZE : position + header.size]
+def _read(section: memoryview, header: BatchHeader, committed: bool) -> StoredBatch:
     plain = header.is_dense and not header.has_delete_horizon and (committed or not header.is_transactional)
     return StoredBatch(
         header.base_offset,
@@ -206,6 +286,6 @@ def _read(buffer: memoryview, position: int, header: BatchHeader, committed: boo
         plain,
         header.attributes & (CODEC_MASK | LOG_APPEND_TIME),
         (header.base_timestamp, header.max_timestamp),
-        header.size - HEADER_SIZE,
+        len(section),
         hashlib.sha256(section).digest()[:16],
     )

@@ -26,6 +26,7 @@ from anabranch.spark.verify.past_pins import read_past_pins
 from anabranch.verify import visibility
 from anabranch.verify.classify import ComparedLane, ContentOffsets
 from anabranch.verify.findings import NOWHERE, Finding, FindingCounts, FindingKind, RecordField
+from anabranch.verify.lockstep import Reached
 from anabranch.verify.past import PastPin, doubt_of
 from anabranch.verify.pins import CHUNK, Pin, by_shift, chunks_pin, gather
 from anabranch.verify.sums import NOTHING, Sum
@@ -62,6 +63,7 @@ class Comparison:
         if spec.rate_limit is not None:  # a round cannot be stopped
             first_round = min(first_round, int(spec.rate_limit * _SHORT_S / _USUAL_BYTES))
         self.work = ComparisonWork(spec.pins, spec.since, spec.again, max(CHUNK, first_round))
+        self._reached = Reached()
         self.records = 0
         self.bytes = 0
         self.stored_bytes = 0
@@ -90,7 +92,7 @@ class Comparison:
     def _round(self, parts: list[RoundPart]) -> list[Scan]:
         if self.spec.reader is ReaderKind.RECORDS:
             return self._sums([(part.lane, part.pin) for part in parts])
-        compared = batches.compare(self._spark, self._tasks(parts))
+        compared = batches.compare(self._spark, self._tasks(parts), self._reached)
         self.records += compared.records
         self.bytes += compared.bytes
         self.stored_bytes += compared.bytes
@@ -105,17 +107,14 @@ class Comparison:
     def _tasks(self, parts: list[RoundPart]) -> list[batches.CompareTask]:
         spec = self.spec
         rate = None if spec.rate_limit is None else spec.rate_limit / self._slots / 2
-        tasks = []
+        tasks: list[batches.CompareTask] = []
         for part in parts:
             whole = spec.pins[part.lane]
-            lane = self.work.lanes[part.lane]
-            begins = not part.is_new or part.pin.source_from == lane.begins
-            for at, piece in enumerate(batches.cut(part.pin, max(1, self._slots // len(parts)))):
-                stable = self._ends.stable[whole.target]
-                is_first = begins and at == 0
-                tasks.append(
-                    batches.CompareTask(part.lane, whole, piece, is_first, spec.source, spec.target, stable, rate)
-                )
+            stable = self._ends.stable[whole.target]
+            tasks += [
+                batches.CompareTask(part.lane, whole, piece, spec.source, spec.target, stable, rate)
+                for piece in batches.cut(part.pin, max(1, self._slots // len(parts)))
+            ]
         return tasks
 
     def _nothing(self) -> list[Scan]:
