@@ -50,15 +50,15 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-batch-outside-of-the-pin",
         "verify/lockstep.py",
-        "inside = batch.first >= whole.source_from and batch.last < whole.source_to",
+        "inside = batch.first >= part.source_from and batch.last < whole.source_to",
         "inside = batch.last < whole.source_to",
         "records that are not in the pin are counted as compared",
     ),
     Mutant(
         "verify-batch-past-the-pin",
         "verify/lockstep.py",
-        "inside = batch.first >= whole.source_from and batch.last < whole.source_to",
-        "inside = batch.first >= whole.source_from",
+        "inside = batch.first >= part.source_from and batch.last < whole.source_to",
+        "inside = batch.first >= part.source_from",
         "records behind the pin are counted as compared",
     ),
     Mutant(
@@ -219,7 +219,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-open-transaction-plain",
         "spark/verify/batches.py",
-        "return batch if batch.last < stable else batch._replace(plain=False)",
+        "return batch if batch.last < self.stable else batch._replace(plain=False)",
         "return batch",
         "records above an open transaction of the target count as seen by everyone",
     ),

@@ -8,6 +8,7 @@ compacted batches, anything in doubt) comes out as ranges of source offsets, to 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -39,6 +40,11 @@ class StoredBatch(NamedTuple):
     def same(self, other: StoredBatch) -> bool:
         """Whether a consumer is given the same by both, offsets aside."""
         return self[3:] == other[3:] and self.last - self.first == other.last - other.first
+
+
+def digest_of(section: bytes | memoryview) -> bytes:
+    """The digest of a batch's bytes after its header."""
+    return hashlib.sha256(section).digest()[:16]
 
 
 class Matched(NamedTuple):
@@ -83,9 +89,8 @@ def match(whole: Pin, part: Pin, source: Sequence[StoredBatch], target: Sequence
             if target_first >= 0 and end - target_first == batch.last - batch.first
             else None
         )
-        inside = batch.first >= whole.source_from and batch.last < whole.source_to
-        begins_here = batch.first >= part.source_from
-        if partner is not None and inside and begins_here and batch.plain and partner.plain and batch.same(partner):
+        inside = batch.first >= part.source_from and batch.last < whole.source_to
+        if partner is not None and inside and batch.plain and partner.plain and batch.same(partner):
             equal.append(batch)
             taken.add(target_first)
         else:

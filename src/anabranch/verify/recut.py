@@ -1,8 +1,9 @@
-"""Hold batches of both sides against each other that were cut otherwise, record by record.
+"""Hold batches of both sides against each other as they are read, also such as were cut otherwise.
 
-Where one number makes positions of target offsets, a source batch is equal if the target has a record at each of its
-positions, all of them in plain batches, with the same times and the same bytes.  What is not equal, and what only the
-target has, comes out as ranges of source offsets, to be compared by the slower reader.
+Where one number makes positions of target offsets, a source batch is equal if the target has the same batch there, byte
+for byte; or else if it has a record at each of its positions, all of them in plain batches, with the same times and the
+same bytes.  What is not equal, and what only the target has, comes out as ranges of source offsets, to be compared by
+the slower reader.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import NamedTuple
 
 from anabranch.records.errors import CorruptBatchError
 from anabranch.verify.contents import WholeBatch, contents
-from anabranch.verify.lockstep import StoredBatch
+from anabranch.verify.lockstep import StoredBatch, digest_of
 
 
 class ReadBatch(NamedTuple):
-    """A data batch, as it is matched and as it is stored."""
+    """A data batch, as it is matched and as it is stored; its digest is made once it is needed."""
 
     stored: StoredBatch
     whole: WholeBatch
@@ -26,6 +27,16 @@ class ReadBatch(NamedTuple):
     def is_told(self) -> bool:
         """Whether its records alone tell what a consumer is given: not where the header has one time for all."""
         return self.stored.plain and not self.whole.header.is_log_append_time
+
+    @property
+    def digested(self) -> StoredBatch:
+        """The batch with its digest."""
+        return self.stored._replace(digest=digest_of(self.whole.section))
+
+    def same(self, other: ReadBatch) -> bool:
+        """Whether both are plain, and a consumer is given the same by both, offsets aside."""
+        is_plain = self.stored.plain and other.stored.plain
+        return is_plain and self.stored.same(other.stored) and self.whole.section == other.whole.section
 
 
 class Recut(NamedTuple):
@@ -40,19 +51,30 @@ def recut(source: Sequence[ReadBatch], target: Sequence[ReadBatch], shift: int, 
 
     ``shift`` is what to subtract from target offsets; source batches are whole ones, in order and without overlap.
     """
-    found = _equal([one for one in source if one.is_told], [one for one in target if one.is_told], shift)
-    proven = {one.first for one in found}
-    undecided = [(one.stored.first, one.stored.last + 1) for one in source if one.stored.first not in proven]
+    there = {one.stored.first - shift: one for one in target}
+    found, others, taken = list[ReadBatch](), list[ReadBatch](), set[int]()
+    for one in source:
+        partner = there.get(one.stored.first)
+        if partner is not None and one.same(partner):
+            found.append(one)
+            taken.add(partner.stored.first)
+        else:
+            others.append(one)
+    if others:
+        free = [one for one in target if one.is_told and one.stored.first not in taken]
+        found += _equal([one for one in others if one.is_told], free, shift)
+    proven = {one.stored.first for one in found}
+    undecided = [(one.stored.first, one.stored.last + 1) for one in others if one.stored.first not in proven]
     covered = _covering([one.stored for one in source])
     for one in target:
         first, end = max(one.stored.first - shift, within[0]), min(one.stored.last + 1 - shift, within[1])
-        if first < end and covered(end) - covered(first) < end - first:
+        if first < end and one.stored.first not in taken and covered(end) - covered(first) < end - first:
             undecided.append((first, end))
-    return Recut(found, undecided)
+    return Recut([one.digested for one in source if one.stored.first in proven], undecided)
 
 
-def _equal(source: Sequence[ReadBatch], target: Sequence[ReadBatch], shift: int) -> list[StoredBatch]:
-    """The plain source batches that the target's plain batches have record by record."""
+def _equal(source: Sequence[ReadBatch], target: Sequence[ReadBatch], shift: int) -> list[ReadBatch]:
+    """The source batches that the target's batches have record by record."""
     import numpy as np
 
     if not source or not target:
@@ -71,7 +93,7 @@ def _equal(source: Sequence[ReadBatch], target: Sequence[ReadBatch], shift: int)
     there = (positions[np.minimum(at, len(positions) - 1)] == firsts) & (positions[last] == firsts + counts - 1)
     follows = np.append(False, there[1:] & there[:-1] & (at[1:] == at[:-1] + counts[:-1]))
     begins = np.flatnonzero(there & ~follows).tolist()
-    found: list[StoredBatch] = []
+    found: list[ReadBatch] = []
     for begin, limit in pairwise([*begins, len(source)]):
         run = begin + int(np.argmin(np.append(there[begin:limit], False)))
         waiting = [(begin, run)]
@@ -79,7 +101,7 @@ def _equal(source: Sequence[ReadBatch], target: Sequence[ReadBatch], shift: int)
             low, high = waiting.pop()
             rows_there = slice(int(at[low]), int(at[high - 1] + counts[high - 1]))
             if mine.same(slice(int(rows[low]), int(rows[high])), theirs, rows_there):
-                found += [one.stored for one in source[low:high]]
+                found += source[low:high]
             elif high - low > 1:
                 middle = (low + high) // 2
                 waiting += [(middle, high), (low, middle)]

@@ -150,6 +150,22 @@ def test_parts_of_batches_that_were_cut_otherwise_tell_each_record_once(both: tu
     assert records == 140
 
 
+def test_records_without_a_place_are_not_those_that_are_where_it_would_be(both: tuple[Simulated, Simulated]) -> None:
+    """The map leaves some of the source out, and what the target has there instead has the same contents."""
+    same = [encode([Record(0, 1_000, TimestampType.CREATE_TIME, b"k", b"v")] * 3) for _ in range(4)]
+    assert compared(both, "left-out", same, same[:2], MappedRange(0, 0, 6), 200) == (6, [])
+    for name, cut in (
+        ("alike", same),
+        ("otherwise", [encode([Record(0, 1_000, TimestampType.CREATE_TIME, b"k", b"v")] * 12)]),
+    ):
+        here, there = fill(both[0], name, same), fill(both[1], name, cut)
+        at = TopicPartition(name, 0)
+        ranges = OffsetMap.of([MappedRange(0, 0, 6), MappedRange(9, 6, 3)])
+        whole = pin("lane", at, at, ranges, LogEnds(0, 12), LogEnds(0, 12))
+        done = batches.run(batches.CompareTask(0, whole, whole.part(0, 9), here, there, 200, None))
+        assert (sum(one.records for one in done.sums.values()), done.undecided) == (6, [(6, 9)])
+
+
 def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated, Simulated]) -> None:
     """From its first batch on; what was committed behind it is."""
     source = [stored(attributes=TRANSACTIONAL, producer=7), 7, stored()]

@@ -1,7 +1,7 @@
 """Stored batches of both sides, fetched and digested by Python tasks.
 
-Where both sides have the same batches nothing is decompressed; those that were cut otherwise are read a second time,
-and held against each other record by record.
+Where both sides have the same batches nothing is decompressed; those that were cut otherwise are held against each
+other record by record.
 
 A reader of its own, apart from the copier's: it shares the client's wire format and the layout of a batch's header
 with it, and nothing of what decides which bytes are written where.
@@ -10,7 +10,6 @@ with it, and nothing of what decides which bytes are written where.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -27,10 +26,10 @@ from anabranch.model.topics import TopicPartition
 from anabranch.records.header import CODEC_MASK, HEADER_SIZE, LOG_APPEND_TIME, BatchHeader
 from anabranch.records.split import split
 from anabranch.verify.contents import WholeBatch
-from anabranch.verify.lockstep import Reached, StoredBatch, apart, match, sums
+from anabranch.verify.lockstep import Matched, Reached, StoredBatch, apart, digest_of, match
 from anabranch.verify.pace import ReadPace
 from anabranch.verify.pins import Pin, pieces
-from anabranch.verify.recut import ReadBatch, Recut, recut
+from anabranch.verify.recut import ReadBatch, recut
 from anabranch.verify.sums import Sum
 
 PURPOSE = "verify"
@@ -104,63 +103,88 @@ def run(task: CompareTask) -> TaskResult:
 
 
 async def _run(task: CompareTask) -> TaskResult:
-    part = task.part
     pace = ReadPace(task.rate)
     async with open_cluster(task.source) as here, open_cluster(task.target) as there:
+        clusters = _Clusters(here, there, task.whole, task.stable, pace)
+        shift = task.part.shift if task.part.offsets else None
+        found = await (clusters.matched(task.part) if shift is None else clusters.in_step(task.part, shift))
+    sums = found.sums
+    records = sum(one.records for one in sums.values())
+    return TaskResult(task.lane, sums, found.undecided, found.reach, 2 * records, pace.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clusters:
+    """Both sides of a lane; ``stable`` is where a read-committed consumer of the target sees nothing any more."""
+
+    here: Cluster
+    there: Cluster
+    whole: Pin
+    stable: int
+    pace: ReadPace
+
+    async def matched(self, part: Pin) -> Matched:
+        """A part whose offsets many numbers translate: by its batches, and what is left where one number does."""
         source, target = await asyncio.gather(
-            _stored(here, part.source, part.source_from, part.source_to, True, pace),
-            _stored(there, part.target, part.target_from, part.target_to, False, pace),
+            _stored(self.here, part.source, part.source_from, part.source_to, True, self.pace),
+            _stored(self.there, part.target, part.target_from, part.target_to, False, self.pace),
         )
-        found = match(task.whole, part, source, [_decided(one, task.stable) for one in target])
-        equal, undecided = found.equal, found.undecided
-        if undecided:
-            proven, left = list(equal), []
-            for rest in (task.whole.part(*one) for one in undecided):
-                if rest.shift is None or not rest.offsets:
-                    left.append((rest.source_from, rest.source_to))
-                    continue
-                again = await _compared(here, there, rest, rest.shift, task.stable, pace)
-                proven += again.equal
-                left += again.undecided
-            equal, undecided = apart(proven, left, (part.source_from, max(found.reach, part.source_from + 1)))
-    found_sums = sums(equal)
-    records = sum(one.records for one in found_sums.values())
-    return TaskResult(task.lane, found_sums, undecided, found.reach, 2 * records, pace.bytes)
+        found = match(self.whole, part, source, [self._decided(one) for one in target])
+        equal, left = list(found.equal), []
+        for rest in (self.whole.part(*one) for one in found.undecided):
+            shift = rest.shift if rest.offsets else None
+            if shift is None:
+                left.append((rest.source_from, rest.source_to))
+                continue
+            again = await self.in_step(rest, shift)
+            equal += again.equal
+            left += again.undecided
+        return Matched(*apart(equal, left, (part.source_from, max(found.reach, part.source_from + 1))), found.reach)
 
+    async def in_step(self, part: Pin, shift: int) -> Matched:
+        """A part in which one number makes positions: as much of both sides at a time as a fetch brings.
 
-def _decided(batch: StoredBatch, stable: int) -> StoredBatch:
-    """A batch of the target: a read-committed consumer sees nothing above the start of a transaction that is open."""
-    return batch if batch.last < stable else batch._replace(plain=False)
+        Source batches that begin in the part are compared with all of their records, so the target is read on for them.
+        """
+        equal, undecided = list[StoredBatch](), list[tuple[int, int]]()
+        begin, waiting, is_over = part.source_from, list[ReadBatch](), False
+        ours = _whole(self.here, part.source, (part.source_from, part.source_to, part.source_to), True, self.pace)
+        bounds = part.target_from, part.target_to, self.whole.target_to
+        theirs = _whole(self.there, part.target, bounds, False, self.pace)
+        async with aclosing(ours), aclosing(theirs):
+            while not is_over:
+                read = await anext(ours, list[ReadBatch]())
+                is_over = not read
+                end = min(read[-1].stored.last + 1, self.whole.source_to) if read else max(begin, part.source_to)
+                upto = part if end <= part.source_to else self.whole.part(part.source_from, end)
+                wanted = min(end, upto.target_to - shift)  # where the source has a gap the target has what follows it
+                while begin < wanted and (not waiting or waiting[-1].stored.last + 1 - shift < wanted):
+                    more = await anext(theirs, None)
+                    if more is None:
+                        break
+                    waiting += [one._replace(stored=self._decided(one.stored)) for one in more]
+                some = recut([self._meant(one, part, shift) for one in read], waiting, shift, (begin, wanted))
+                equal += some.equal
+                undecided += some.undecided
+                begin, waiting = end, [one for one in waiting if one.stored.last + 1 - shift > end]
+        return Matched(*apart(equal, undecided, (part.source_from, begin)), begin)
 
+    def _decided(self, batch: StoredBatch) -> StoredBatch:
+        """A batch of the target: above the start of an open transaction a read-committed consumer sees nothing."""
+        return batch if batch.last < self.stable else batch._replace(plain=False)
 
-async def _compared(here: Cluster, there: Cluster, rest: Pin, shift: int, stable: int, pace: ReadPace) -> Recut:
-    """Records of both sides of a range in which one number makes positions, as much at a time as a fetch brings."""
-    found = Recut([], [])
-    begin, waiting = rest.source_from, list[ReadBatch]()
-    ours = _whole(here, rest.source, rest.source_from, rest.source_to, True, pace)
-    theirs = _whole(there, rest.target, rest.target_from, rest.target_to, False, pace)
-    async with aclosing(ours), aclosing(theirs):
-        while begin < rest.source_to:
-            read: list[ReadBatch] = await anext(ours, [])
-            end = min(read[-1].stored.last + 1, rest.source_to) if read else rest.source_to
-            while not waiting or waiting[-1].stored.last + 1 - shift < end:
-                more = await anext(theirs, None)
-                if more is None:
-                    break
-                waiting += [one._replace(stored=_decided(one.stored, stable)) for one in more]
-            some = recut([_inside(one, rest) for one in read], waiting, shift, (begin, end))
-            found.equal.extend(some.equal)
-            found.undecided.extend(some.undecided)
-            begin, waiting = end, [one for one in waiting if one.stored.last + 1 - shift > end]
-    return found
-
-
-def _inside(batch: ReadBatch, rest: Pin) -> ReadBatch:
-    """A batch of the source, of which only some records are meant where it reaches out of a range."""
-    stored = batch.stored
-    if rest.source_from <= stored.first and stored.last < rest.source_to:
-        return batch
-    return batch._replace(stored=stored._replace(plain=False))
+    def _meant(self, batch: ReadBatch, part: Pin, shift: int) -> ReadBatch:
+        """A batch of the source; if not all of its records are the part's, or have a place so, it is none to match."""
+        stored = batch.stored
+        if stored.last < part.source_to:
+            target_to, is_translated = part.target_to, True
+        else:
+            until = self.whole.part(part.source_from, stored.last + 1)
+            target_to, is_translated = until.target_to, until.shift == shift and stored.last < self.whole.source_to
+        has_places = part.target_from <= stored.first + shift and stored.last + shift < target_to
+        if part.source_from <= stored.first and has_places and is_translated:
+            return batch
+        return batch._replace(stored=stored._replace(plain=False))
 
 
 async def _stored(
@@ -168,18 +192,18 @@ async def _stored(
 ) -> list[StoredBatch]:
     """What matching needs of the data batches of a range."""
     found: list[StoredBatch] = []
-    async for batches in _data(cluster, partition, start, end, committed, pace):
-        found += [_read(section, header, committed) for header, section in batches]
+    async for batches in _data(cluster, partition, (start, end, end), committed, pace, _BYTES):
+        found += [_read(section, header, committed, digest_of(section)) for header, section in batches]
     return found
 
 
 async def _whole(
-    cluster: Cluster, partition: TopicPartition, start: int, end: int, committed: bool, pace: ReadPace
+    cluster: Cluster, partition: TopicPartition, bounds: tuple[int, int, int], committed: bool, pace: ReadPace
 ) -> AsyncGenerator[list[ReadBatch]]:
-    """The same, with the batches themselves, some at a time."""
-    async for batches in _data(cluster, partition, start, end, committed, pace, _RECORD_BYTES):
+    """The batches themselves, some at a time."""
+    async for batches in _data(cluster, partition, bounds, committed, pace, _RECORD_BYTES):
         yield [
-            ReadBatch(_read(section, header, committed), WholeBatch(header, bytes(section)))
+            ReadBatch(_read(section, header, committed, b""), WholeBatch(header, bytes(section)))
             for header, section in batches
         ]
 
@@ -187,17 +211,18 @@ async def _whole(
 async def _data(
     cluster: Cluster,
     partition: TopicPartition,
-    start: int,
-    end: int,
+    bounds: tuple[int, int, int],
     committed: bool,
     pace: ReadPace,
-    most_bytes: int = _BYTES,
+    most_bytes: int,
 ) -> AsyncIterator[list[tuple[BatchHeader, memoryview]]]:
-    """The data batches that begin before ``end`` and end at or after ``start``; without what was aborted if committed.
+    """The data batches of a range, some at a time; without what was aborted if committed.
 
-    Some at a time, with the bytes behind their headers, which are there until the next ones are asked for.  What a log
-    has lost at its start is simply not among them: the other side's batches are then undecided.
+    ``bounds`` are the first offset, the one up to which all is wanted, and the one up to which some more may be.  The
+    bytes behind the headers are there until the next batches are asked for.  What a log has lost at its start is simply
+    not among them: the other side's batches are then undecided.
     """
+    start, wanted_to, end = bounds
     if start >= end:
         return
     meta, part = await cluster.partition(partition.topic, partition.partition)
@@ -241,8 +266,8 @@ async def _data(
                 answer = submit(at)
                 continue
             at = batches[-1][1].last_offset + 1
-            ended = at >= end
-            if not ended:
+            ended, is_ahead = at >= end, at < min(end, wanted_to)
+            if is_ahead:
                 answer = submit(at)  # the broker works on it while these are digested
             size = 0
             found: list[tuple[BatchHeader, memoryview]] = []
@@ -265,6 +290,8 @@ async def _data(
         await asyncio.sleep(pace.passed(size))
         if ended:
             return
+        if not is_ahead:
+            answer = submit(at)
 
 
 def _is_aborted(aborted: dict[int, list[int]], header: BatchHeader) -> bool:
@@ -278,7 +305,7 @@ def _end(aborted: dict[int, list[int]], producer: int) -> None:
         firsts.remove(min(firsts))
 
 
-def _read(section: memoryview, header: BatchHeader, committed: bool) -> StoredBatch:
+def _read(section: memoryview, header: BatchHeader, committed: bool, digest: bytes) -> StoredBatch:
     plain = header.is_dense and not header.has_delete_horizon and (committed or not header.is_transactional)
     return StoredBatch(
         header.base_offset,
@@ -287,5 +314,5 @@ def _read(section: memoryview, header: BatchHeader, committed: bool) -> StoredBa
         header.attributes & (CODEC_MASK | LOG_APPEND_TIME),
         (header.base_timestamp, header.max_timestamp),
         len(section),
-        hashlib.sha256(section).digest()[:16],
+        digest,
     )
