@@ -24,7 +24,7 @@ class SharedLooks(Generic[T]):
     async def of(self, asked: str) -> T:
         """The answer of a look that begins from now on; raises what that raises."""
         found = self._next.get(asked)
-        if found is None:
+        if found is None or found.cancelled():
             found = self._next[asked] = asyncio.create_task(self._run(asked, self._begun.get(asked)))
             found.add_done_callback(_retrieved)
         return await asyncio.shield(found)  # whoever leaves does not end it for the others

@@ -69,3 +69,22 @@ def test_a_look_that_fails_fails_for_all_who_waited_and_for_nobody_later() -> No
         assert await looks.of("a") == "a 3"
 
     asyncio.run(run())
+
+
+def test_a_look_that_was_ended_before_it_began_is_nobody_s() -> None:
+    """Whoever asks next begins one of its own."""
+
+    async def run() -> None:
+        slow = Slow()
+        looks = SharedLooks(slow.look)
+        first = asyncio.create_task(looks.of("a"))
+        await asyncio.sleep(0.001)
+        second = asyncio.create_task(looks.of("a"))
+        await asyncio.sleep(0.001)
+        looks._next["a"].cancel()
+        await asyncio.wait([second])
+        assert second.cancelled()
+        slow.goes_on.set()
+        assert await looks.of("a") == await first == "a 0"
+
+    asyncio.run(run())
