@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -26,6 +27,7 @@ from anabranch.verify.classify import ComparedLane
 from anabranch.verify.findings import FindingKind
 from anabranch.verify.lockstep import Reached
 from anabranch.verify.pins import CHUNK, LogEnds, pin
+from tests import chance
 from tests.simulated import Simulated
 
 pytestmark = pytest.mark.unit
@@ -164,6 +166,63 @@ def test_records_without_a_place_are_not_those_that_are_where_it_would_be(both: 
         whole = pin("lane", at, at, ranges, LogEnds(0, 12), LogEnds(0, 12))
         done = batches.run(batches.CompareTask(0, whole, whole.part(0, 9), here, there, 200, None))
         assert (sum(one.records for one in done.sums.values()), done.undecided) == (6, [(6, 9)])
+
+
+@pytest.mark.parametrize("fixed", range(8))
+def test_whatever_lies_where_each_record_is_told_once_and_no_fault_is_equal(
+    fixed: int, both: tuple[Simulated, Simulated]
+) -> None:
+    """Sides and parts cut anyhow: a record that differs, a foreign one, and what a transaction hides."""
+    draw = random.Random(chance.seed(fixed))
+    name, counts = f"drawn-{fixed}", [draw.randrange(1, 40) for _ in range(draw.randrange(1, 4))]
+    source, target, faults, foreign, ranges = list[bytes](), list[bytes](), set[int](), list[int](), OffsetMap(0, 0)
+    for count in counts:
+        if draw.random() < 0.4:
+            foreign.append(ranges.target_end)
+            target.append(encode([made(-1)]))
+            ranges = ranges.append(MappedRange(ranges.source_end, ranges.target_end + 1, count))
+        else:
+            ranges = ranges.append(MappedRange(ranges.source_end, ranges.target_end, count))
+        numbers = range(ranges.source_end - count, ranges.source_end)
+        source += [encode([made(one) for one in some]) for some in pieces_of(draw, numbers)]
+        for some in pieces_of(draw, numbers):
+            kind = draw.random()
+            wrong = draw.choice(some) if kind < 0.15 else None
+            hidden = 0.15 <= kind < 0.3
+            records = [made(one, b"w" if one == wrong else b"v") for one in some]
+            writer = 5 if hidden else -1
+            target.append(encode(records, transactional=hidden, producer_id=writer, producer_epoch=0, sequence=0))
+            faults |= set(some) if hidden else set() if wrong is None else {wrong}
+    here, there = fill(both[0], name, source), fill(both[1], name, target)
+    at, ends = TopicPartition(name, 0), (LogEnds(0, ranges.source_end), LogEnds(0, ranges.target_end))
+    whole = pin("lane", at, at, ranges, *ends)
+    equal, reached, left, begin = 0, Reached(), list[tuple[int, int]](), 0
+    while begin < whole.source_to:
+        end = min(whole.source_to, begin + draw.randrange(1, 50))
+        done = batches.run(batches.CompareTask(0, whole, whole.part(begin, end), here, there, 1_000, None))
+        left += reached.rest(0, done.undecided, done.reach)
+        equal += sum(one.records for one in done.sums.values())
+        begin = end
+    undecided = {one for first, last in left for one in range(first, last)}
+    assert len(undecided) == sum(last - first for first, last in left), "none is told twice"
+    assert equal + len(undecided) == whole.source_to
+    assert faults <= undecided
+    parts = [whole.part(*one) for one in left]
+    assert all(any(one.target_from <= where < one.target_to for one in parts) for where in foreign)
+
+
+def made(number: int, value: bytes = b"v") -> Record:
+    """A record like no other."""
+    return Record(0, 1_000 + number, TimestampType.CREATE_TIME, b"%d" % number, value)
+
+
+def pieces_of(draw: random.Random, numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """In pieces of a few each."""
+    at = 0
+    while at < len(numbers):
+        size = draw.randrange(1, 9)
+        yield numbers[at : at + size]
+        at += size
 
 
 def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated, Simulated]) -> None:
