@@ -282,6 +282,7 @@ def test_a_group_goes_on_at_what_was_moved_before_and_that_is_said(clusters: Clu
             engine.show(context_of(made.new, "admin"), link.id)
 
 
+@pytest.mark.full
 def test_a_source_that_is_back_denies_writing_before_it_is_looked_at(store: str) -> None:
     """Refused, only those rules go that were made for it; once the way back is made they stay."""
     specs = [ClusterSpec(name, security="PLAIN", authorizer=True, overrides=STEADY) for name in ("old", "new")]

@@ -143,7 +143,8 @@ def dry(made: TargetStand) -> WaveRunPlan:
     return asyncio.run(go())
 
 
-@pytest.mark.parametrize("mode", [ModePolicy.AUTO, pytest.param(ModePolicy.MAPPED, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
 def test_nothing_was_lost_and_the_wave_goes_there_again(clusters: Clusters, store: str, mode: ModePolicy) -> None:
     """All that was written on the target is on the source, and what is written there later on the target again.
 
