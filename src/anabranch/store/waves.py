@@ -2,7 +2,7 @@
 
 Invariants
     S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.
-    S13  at most one run of a wave is open.
+    S13  at most one run of a wave is open, and none begins that was planned before another one began.
     S14  a journal is written over the one that its writer has read (``revision``): of two engines one is refused.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -103,6 +103,17 @@ class WaveBusyError(RefusedError):
 
 
 @dataclass(eq=False)
+class WaveMovedError(RefusedError):
+    """Something was done for a wave since what is to begin was planned: it may stand somewhere else by now."""
+
+    migration: str
+    wave: str
+
+    _message = "something was done for wave {wave} of migration {migration} since this was planned"
+    _hint = "see where it stands: `anabranch migrate status {migration}`; then ask again"
+
+
+@dataclass(eq=False)
 class RunTakenError(RefusedError):
     """Another engine has gone on with a run since."""
 
@@ -190,12 +201,19 @@ class StoredMigrations:
 
     # -- runs ------------------------------------------------------------------------------------------
 
-    def begin(self, made: StoredRun) -> None:
-        """Keep a run that begins; raises WaveBusyError (S13)."""
+    def begin(self, made: StoredRun, seen: int | None = None) -> None:
+        """Keep a run that begins; ``seen`` is of how many runs of its wave it was planned, None where nobody counted.
+
+        They are counted once no other one can begin.  Raises WaveBusyError, WaveMovedError (S13).
+        """
         values = {name: value for name, value in _values(made).items() if name != "is_open"}
+        same = MIGRATION_RUNS.c.migration == made.migration, MIGRATION_RUNS.c.wave == made.wave
         try:
             with self._database.begin() as connection:
                 connection.execute(insert(MIGRATION_RUNS).values(**values, open=_open(made)))
+                count = connection.execute(select(func.count()).select_from(MIGRATION_RUNS).where(*same)).scalar_one()
+                if seen is not None and count != seen + 1:
+                    raise WaveMovedError(made.migration, made.wave)
         except IntegrityError:
             asked = select(MIGRATION_RUNS.c.id).where(MIGRATION_RUNS.c.open == _open(made))
             with self._database.begin() as connection:

@@ -18,6 +18,7 @@ from anabranch.store.waves import (
     StoredMigrations,
     StoredRun,
     WaveBusyError,
+    WaveMovedError,
 )
 
 pytestmark = pytest.mark.test
@@ -81,6 +82,21 @@ def test_of_many_runs_of_a_wave_that_begin_at_once_one_is_open(database: Databas
     store.begin(made(102, migration="another"))
     assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (100, 101, 102)]
     assert len(store.runs_of("move")) == 5
+
+
+def test_a_run_that_was_planned_before_another_one_ended_does_not_begin(database: Database) -> None:
+    """S13: it would lead applications from where they are no more; runs of other waves are none of its business."""
+    store = StoredMigrations(database)
+    store.begin(made(1), seen=0)
+    with pytest.raises(WaveBusyError):
+        store.begin(made(2), seen=0)
+    store.keep(f"{1:032x}", 1, "done", {"at": 9}, is_open=False)
+    with pytest.raises(WaveMovedError, match="since this was planned"):
+        store.begin(made(2), seen=0)
+    assert not store.open_runs()
+    store.begin(made(3, wave="clicks"), seen=0)
+    store.begin(made(2), seen=1)
+    assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (2, 3)]
 
 
 def test_of_two_engines_that_write_over_the_same_journal_one_is_refused(database: Database) -> None:

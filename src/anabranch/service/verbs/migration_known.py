@@ -40,6 +40,10 @@ class KnownMigration:
         """As its file says."""
         return migration_in(self.kept.document, self.kept.name)
 
+    def runs_of(self, wave: str) -> tuple[StoredRun, ...]:
+        """The runs of a wave, the oldest first."""
+        return tuple(run for run in self.runs if run.wave == wave)
+
     def stands(self, wave: str) -> WaveStanding:
         """Where a wave stands; raises NoWaveError."""
         found = standings(self.migration, self.runs).get(wave)

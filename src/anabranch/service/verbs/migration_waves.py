@@ -54,14 +54,14 @@ R = TypeVar("R", bound=WaveRequest)
 async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WaveRunPlan:
     known = await read_migration(reach, request.migration)
     stands = known.stands(request.wave)
-    runs = [run_of(run.journal) for run in known.runs if run.wave == request.wave]
+    runs = [run_of(run.journal) for run in known.runs_of(request.wave)]
     results = inherited(stands.leg_of(verb, asked), verb, runs, purge=asked.purge)
     made = key_of(StepKind.LOOK, request.wave) in results
     purges = asked.purge and (made or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
     beside = _beside(known, stands, verb, asked)
-    return await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
+    return replace(await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside), seen=len(runs))
 
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
@@ -88,13 +88,14 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: 
 async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> WaveRunReport:
     """Begin the run of a plan, and wait for its end; ``command`` shows that plan.
 
-    Raises WaveRefusedError, NotApprovedError, WaveBusyError.
+    The race: clusters are looked at for seconds as it is planned, and what somebody else asked for may end meanwhile.
+    Raises WaveRefusedError, NotApprovedError, WaveBusyError, WaveMovedError.
     """
     waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
     if planned.verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
         _check_approved(reach, known.migration)
-    await reach.migrating.begin(planned.run, reach.account)
+    await reach.migrating.begin(planned.run, reach.account, planned.seen)
     return await until_ended(reach, planned.run)
 
 
