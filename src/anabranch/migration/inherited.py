@@ -58,10 +58,11 @@ def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
 def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
     """What somebody else had denied where a leg begins, if a fence of ours was left behind there since.
 
-    It was where a run was taken back, or led there, after the cluster had been lost.
+    It was where a run was taken back, or led there, after the cluster had been lost.  With what that fence has made,
+    unless one of those that were left did not come to write that down.
     """
     theirs: list[Any] | None = None
-    made: list[Any] = []
+    made: list[Any] | None = []
     is_left = False
     fence = key_of(StepKind.FENCE, FenceKind.ACL.value)
     for run in runs:
@@ -69,9 +70,9 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
         lift, back = key_of(StepKind.LIFT_FENCE, leg.wave.name), key_of(StepKind.PUT_BACK, fence)
         is_done, is_back = run.state is WaveRunState.DONE, run.state is WaveRunState.CANCELLED
         if at.begins_at is leg.begins_at and fence in begun and (is_done or is_back):
+            made = _made_by(run, fence, [] if theirs is None else made)
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
             theirs = [rule for look in looks for rule in look.get(DENIED, ())] if theirs is None else theirs
-            made = list(run.results.get(fence, {}).get(MADE, made))
             is_left = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
             theirs = None if is_back and not is_left else theirs
         elif at.ends_at is leg.begins_at and lift in begun and is_done:
@@ -79,7 +80,17 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
             theirs = theirs if is_left else None
         elif at.begins_at is leg.begins_at and back in begun and is_done and run.results.get(back) != LEFT_OUT:
             theirs, is_left = None, False
-    return {fence: {BEFORE: theirs, MADE: made}} if is_left and theirs is not None else {}
+    if not is_left or theirs is None:
+        return {}
+    return {fence: {BEFORE: theirs} if made is None else {BEFORE: theirs, MADE: made}}
+
+
+def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | None:
+    """What is known to be made once a run has denied writing, beside what was made ``before``; None where it is not."""
+    at = next(at for at, step in enumerate(run.steps) if key_of(step.kind, step.subject) == fence)
+    if before is None or at >= len(run.times):
+        return None
+    return before + [rule for rule in run.results.get(fence, {}).get(MADE, ()) if rule not in before]
 
 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:

@@ -287,6 +287,21 @@ def test_a_fence_that_was_left_is_not_taken_for_somebody_elses_by_whoever_denies
     assert denied == {"lift fence: orders": {"denied": [THEIRS], "made": [OURS]}}
 
 
+def test_a_fence_that_died_while_it_denied_does_not_say_what_it_has_made() -> None:
+    """Whoever lifts it looks for that; also where another one of ours was there before it, and had said."""
+    runs, over = left_on_source()
+    for before in (runs, [*runs, over]):
+        point = next(
+            one
+            for one in at_each_point(made(FENCED, before, WaveVerb.SWITCH))
+            if one.is_begun and one.step is not None and one.step.kind is StepKind.FENCE
+        )
+        noted = {"preflight: orders": {"denied": [THEIRS]}, "fence producers: acl": {"before": [], "made": [OURS]}}
+        again = ended(lost_meanwhile(replace(point, results=noted), WHY), FENCED, lambda _: None)
+        left = inherited(Leg(migration(FENCED), FENCED), WaveVerb.RECONCILE, [*before, again], purge=False)
+        assert left == {"fence producers: acl": {"before": [THEIRS]}}
+
+
 def test_a_fence_whose_lifting_was_left_out_is_known_to_the_next_one() -> None:
     """A way back whose source died behind it: the wave was led away, and the source is back."""
     runs = switched(FENCED)

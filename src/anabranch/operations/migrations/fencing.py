@@ -96,11 +96,13 @@ async def deny(scene: Scene) -> Result:
 async def lift(scene: Scene) -> None:
     """Take the rules of the fence away again, but for those that were there before.
 
-    They are looked for, too: the step may have made some, and not have come to write that down.
+    Where the step did not come to write down which it made they are looked for; else whatever is denied beside them is
+    somebody else's, who may have denied it since.
     """
-    found = set(_denials(scene, await describe_acls(scene.here)))
     made = _noted(scene, StepKind.FENCE, MADE, FenceKind.ACL)
-    await delete_acls(scene.here, (found | made) - _before(scene))
+    if not _is_noted(scene):
+        made |= set(_denials(scene, await describe_acls(scene.here)))
+    await delete_acls(scene.here, made - _before(scene))
 
 
 async def open_there(scene: Scene) -> None:
@@ -115,6 +117,15 @@ async def open_there(scene: Scene) -> None:
         topics, own = scene.leg.topics.values(), scene.there.transport.principal
         made = set(denials(scene.wave, topics, rules, own)) - _noted(scene, StepKind.LIFT_FENCE, DENIED)
     await delete_acls(scene.there, made & rules)
+
+
+def _is_noted(scene: Scene) -> bool:
+    """Whether all that a fence has made is written down: by this run, or by the one that left it behind."""
+    acl = FenceKind.ACL.value
+    fences = [at for at, one in enumerate(scene.run.steps) if (one.kind, one.subject) == (StepKind.FENCE, acl)]
+    if fences:
+        return fences[0] < len(scene.run.times)
+    return MADE in scene.run.result(StepKind.FENCE, acl)
 
 
 def _before(scene: Scene) -> set[Acl]:
