@@ -8,7 +8,14 @@ from anabranch.errors import InvalidFieldError
 from anabranch.streams.artifacts.errors import TwoArtifactVersionsError
 from anabranch.streams.artifacts.references import one_of_each, reference
 from anabranch.streams.catalog.ddl import definitions
-from anabranch.streams.catalog.functions import CatalogTexts, called, of_artifact, of_artifacts
+from anabranch.streams.catalog.functions import (
+    CatalogTexts,
+    NotPinnedFunctionError,
+    called,
+    of_artifact,
+    of_artifacts,
+    pinned_of,
+)
 from anabranch.streams.catalog.objects import Function
 
 pytestmark = pytest.mark.unit
@@ -52,3 +59,15 @@ def test_artifacts_of_functions_are_named_by_their_statements() -> None:
         of_artifacts(made)
     with pytest.raises(TwoArtifactVersionsError, match="or a function of the catalog"):
         one_of_each([reference("artifact:text@2"), reference("artifact:text")])
+
+
+def test_what_was_pinned_of_a_function_runs_whatever_it_has_come_to_be() -> None:
+    """Another definition, and one of SQL; one that was of SQL as it was saved has nothing pinned, and says so."""
+    clean, plain = called(CATALOG, "shop.clean(a) plain(b)")
+    was = "CREATE FUNCTION shop.clean AS 'text.clean' USING FILE 'artifact:text@1'"
+    assert pinned_of(clean, {"shop.clean": was}) == was
+    now = definitions("CREATE OR REPLACE FUNCTION shop.clean(x STRING) RETURNS STRING RETURN 'x'")[0].object
+    assert isinstance(now, Function) and pinned_of(now, {"shop.clean": was}) == was
+    assert pinned_of(plain, {"shop.clean": was}) == pinned_of(now, {}) == ""
+    with pytest.raises(NotPinnedFunctionError, match=r"shop\.clean of the catalog has come to be of an artifact"):
+        pinned_of(clean, {})

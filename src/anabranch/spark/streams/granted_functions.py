@@ -22,7 +22,7 @@ from anabranch.spark.streams.closing import closed_session, plan_of
 from anabranch.spark.streams.function_bodies import Parts, body_of
 from anabranch.spark.streams.parsing import ParsedStatement, parse
 from anabranch.spark.streams.refusals import ScriptText, sentence
-from anabranch.streams.catalog.functions import CatalogTexts, called, of_artifacts
+from anabranch.streams.catalog.functions import CatalogTexts, NotPinnedFunctionError, called, pinned_of
 from anabranch.streams.catalog.names import CATALOG
 from anabranch.streams.catalog.objects import Function
 from anabranch.streams.errors import ScriptError
@@ -43,16 +43,6 @@ class BrokenEntryError(ConfigError):
 
     _message = "{name} of the catalog cannot be used: {why}"
     _hint = "have its owner correct it: `anabranch catalog show {name}`"
-
-
-@dataclass(eq=False)
-class NotPinnedFunctionError(ConfigError):
-    """A function of an artifact that was none, or was not called, when the version of a stream was saved."""
-
-    name: str
-
-    _message = "{name} of the catalog has come to be of an artifact since this was saved, and no version is pinned"
-    _hint = "save it as another version, which pins one: `anabranch stream edit NAME FILE`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +136,13 @@ class CatalogFunctions:
     # -- of artifacts ----------------------------------------------------------------------------------
 
     def _of_artifact(self, one: Function) -> tuple[ScriptText, ParsedStatement] | None:
-        """The statement that was pinned of a function of an artifact (F2); None of any other."""
+        """The statement that was pinned of a function (F2); None of one of SQL."""
         name = one.name.short
         try:
-            if not of_artifacts(one):
-                return None
             environment = self._artifacts.environment
-            pinned = "" if environment is None else environment.functions.get(name, "")
+            pinned = pinned_of(one, {} if environment is None else environment.functions)
             if not pinned:
-                raise NotPinnedFunctionError(name)
+                return None
             text = ScriptText(pinned)
             return text, replace(parse(self._making, text, split(pinned)[0]), name=name, replaces=True)
         except (ConfigError, ScriptError) as error:

@@ -7,13 +7,24 @@ else.  What a query calls is decided by Spark's own parser, and a call of what w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anabranch.errors import ConfigError
 from anabranch.streams.artifacts.references import ArtifactReference, one_of_each, reference, resources
 from anabranch.streams.catalog.ddl import definitions
 from anabranch.streams.catalog.names import DATABASE, ObjectName, object_name
 from anabranch.streams.catalog.objects import Function
+
+
+@dataclass(eq=False)
+class NotPinnedFunctionError(ConfigError):
+    """A function of an artifact that was none, or was not called, when the version of a stream was saved."""
+
+    name: str
+
+    _message = "{name} of the catalog has come to be of an artifact since this was saved, and no version is pinned"
+    _hint = "save it as another version, which pins one: `anabranch stream edit NAME FILE`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,18 @@ def called(catalog: CatalogTexts, text: str) -> tuple[Function, ...]:
 def of_artifacts(function: Function) -> tuple[ArtifactReference, ...]:
     """The artifacts that bring a function, none of one of SQL; raises InvalidFieldError where it names a file."""
     return one_of_each(reference(text) for text in resources(function.statement))
+
+
+def pinned_of(function: Function, pinned: Mapping[str, str]) -> str:
+    """The statement that runs in place of a function's own, empty where that is of SQL and nothing was pinned.
+
+    ``pinned`` are statements by the functions' names: one of them runs whatever the function has come to be since.
+    Raises NotPinnedFunctionError, InvalidFieldError.
+    """
+    found = pinned.get(function.name.short, "")
+    if not found and of_artifacts(function):
+        raise NotPinnedFunctionError(function.name.short)
+    return found
 
 
 def of_artifact(functions: Sequence[Function], name: str) -> tuple[Function, ...]:
