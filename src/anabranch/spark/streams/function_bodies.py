@@ -10,7 +10,7 @@ Invariant
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,11 @@ class FunctionBody:
         returns = f"TABLE({self.returns})" if self.is_table else self.returns
         head = f"CREATE OR REPLACE TEMPORARY FUNCTION `{self.name}`({self.parameters})"
         return f"{head} {f'RETURNS {returns} ' if returns else ''}RETURN {text}"
+
+
+def is_of(queries: Collection[str], parts: Parts) -> bool:
+    """Whether a relation is one of some common table expressions: a name with a dot, quoted, has one part as well."""
+    return len(parts) == 1 and parts[0].lower() in queries
 
 
 def body_of(session: SparkSession, plan: Any, name: str) -> FunctionBody:

@@ -29,7 +29,8 @@ from anabranch.streams.needed import Registered
 from anabranch.streams.tables import TableDeclaration
 
 Parts = tuple[str, ...]
-RELATION = re.compile(r"'UnresolvedRelation \[(?P<name>[^\]]*)\], \[[^\]]*\], (?P<streams>true|false)")
+RELATION = re.compile(r"(?='UnresolvedRelation \[(?P<name>[\s\S]*?)\], \[[\s\S]*?\], (?P<streams>true|false))")
+"""Each is looked for where it begins, whatever an option or a text of the script before it looks like."""
 _QUERIES = re.compile(r"^[\s:+-]*CTE \[(?P<names>[^\]]*)\]$", re.MULTILINE)
 _NAMED_LATER = "PlanWithUnresolvedIdentifier"
 _NO_ROUTINE = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND")

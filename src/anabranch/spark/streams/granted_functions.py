@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from anabranch.errors import AnabranchError, ConfigError
 from anabranch.spark.streams.artifacts.functions import ScriptFunctions
 from anabranch.spark.streams.closing import closed_session, plan_of
-from anabranch.spark.streams.function_bodies import Parts, body_of
+from anabranch.spark.streams.function_bodies import Parts, body_of, is_of
 from anabranch.spark.streams.parsing import ParsedStatement, parse
 from anabranch.spark.streams.refusals import ScriptText, sentence
 from anabranch.streams.catalog.functions import CatalogTexts, NotPinnedFunctionError, called, pinned_of
@@ -122,7 +122,7 @@ class CatalogFunctions:
         own = self._tables.check(body.plan)
         views: dict[Parts, str] = {}
         for relation in body.relations:
-            if ".".join(relation.parts).lower() not in own:
+            if not is_of(own, relation.parts):
                 names = [self._tables.show(session, relation.parts) for session in (*self._sessions, self._making)]
                 views[relation.parts] = names[0]
         if any(views.values()):
