@@ -101,6 +101,8 @@ def _imported(directory: Path, handler: str) -> ImportedFunction:
     except TypeError:
         file = ""
     where = str(getattr(source, "__module__", module)), str(getattr(source, "__qualname__", ""))
+    if where[1] and not _is_below(directory, where[0]):
+        return ImportedFunction(f"{handler} is {'.'.join(where)}, which {module} imports: it is in none of its files")
     return ImportedFunction("", *where, file, least, most)
 
 
@@ -115,8 +117,9 @@ def _counts(one: Any) -> tuple[int, int | None]:
 
 
 def _is_below(directory: Path, module: str) -> bool:
-    top = sys.modules[module.partition(".")[0]]
-    places = [getattr(top, "__file__", None), *getattr(top, "__path__", ())]
+    """Whether a module was brought: what one of these imports of Python's own, as `os.system`, is nobody's to call."""
+    top = sys.modules.get(module.partition(".")[0])
+    places = [] if top is None else [getattr(top, "__file__", None), *getattr(top, "__path__", ())]
     return any(Path(place).resolve().is_relative_to(directory) for place in places if place)
 
 
