@@ -189,8 +189,8 @@ def vouched_by(settings: OidcSettings, claims: Mapping[str, Any]) -> VouchedFor:
 
 
 def _values(claims: Mapping[str, Any], claim: str) -> list[str]:
-    """The texts of a claim, which has one or a list of them."""
-    found = claims.get(claim)
+    """The texts of a claim, which has one or a list of them; none of a claim without a name."""
+    found = claims.get(claim) if claim else None
     values = [found] if isinstance(found, str) else found if isinstance(found, list) else []
     return [one for one in values if isinstance(one, str)]
 

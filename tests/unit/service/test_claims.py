@@ -47,3 +47,11 @@ def test_groups_let_nobody_in_who_has_no_role() -> None:
     """Grants are to groups, and whether one is let in is of roles alone."""
     with pytest.raises(LoginRefusedError, match="none of the values of 'roles'"):
         vouched_by(SETTINGS, {"sub": "1", "preferred_username": "vis", "groups": ["kafka-oncall"]})
+
+
+def test_a_claim_without_a_name_takes_no_groups() -> None:
+    """Where the provider's names are not meant here, or people make groups there themselves."""
+    settings = OidcSettings(
+        "https://id.example.org", "anabranch", None, "sso", "roles", ROLES, "preferred_username", groups_claim=""
+    )
+    assert vouched_by(settings, {**CLAIMS, "groups": ["shop"], "": ["shop"]}).groups == ()
