@@ -88,9 +88,10 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
 def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | None:
     """What is known to be made once a run has denied writing, beside what was made ``before``; None where it is not."""
     at = next(at for at, step in enumerate(run.steps) if key_of(step.kind, step.subject) == fence)
-    if before is None or at >= len(run.times):
+    found = run.results.get(fence, {}).get(MADE)
+    if before is None or found is None or at >= len(run.times):
         return None
-    return before + [rule for rule in run.results.get(fence, {}).get(MADE, ()) if rule not in before]
+    return before + [rule for rule in found if rule not in before]
 
 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:

@@ -23,6 +23,7 @@ WAVE = Wave("orders", ("orders",), fences=(FenceKind.ACL,))
 MIGRATION = Migration("move", "old", "new", (WAVE,))
 FENCE = MigrationStep(StepKind.FENCE, "acl", "deny writing")
 BACK = MigrationStep(StepKind.PUT_BACK, "fence producers: acl", "put back")
+JOURNAL = MigrationStep(StepKind.JOURNAL, "orders", "go on")
 NOTED = {"fence producers: acl": {"before": [], "made": [["orders", "User:shop"]]}}
 
 
@@ -54,9 +55,8 @@ def test_what_somebody_denied_since_stays_denied(monkeypatch: pytest.MonkeyPatch
     """Days after it was left behind on a lost cluster, and within a switch that is taken back."""
     later = WaveRun("r", "move", "orders", "reconcile", (BACK,), 0, results=NOTED)
     assert left_after(later, monkeypatch) == {"User:batch"}
-    journal = MigrationStep(StepKind.JOURNAL, "orders", "go on")
     within = finished(
-        begun(WaveRun("r", "move", "orders", "switch", (FENCE, journal), 0)), 1, {"made": [["orders", "User:shop"]]}
+        begun(WaveRun("r", "move", "orders", "switch", (FENCE, JOURNAL), 0)), 1, {"made": [["orders", "User:shop"]]}
     )
     assert left_after(within, monkeypatch) == {"User:batch"}
 
@@ -67,5 +67,7 @@ def test_a_fence_that_did_not_come_to_write_down_what_it_made_is_looked_for(monk
     assert left_after(begun_run, monkeypatch) == set()
     later = WaveRun("r", "move", "orders", "reconcile", (BACK,), 0, results={"fence producers: acl": {"before": []}})
     assert left_after(later, monkeypatch) == set()
+    older = finished(begun(WaveRun("r", "move", "orders", "switch", (FENCE, JOURNAL), 0)), 1)
+    assert left_after(older, monkeypatch) == set(), "a version that wrote nothing down"
     theirs = replace(later, results={"fence producers: acl": {"before": [["orders", "User:batch"]]}})
     assert left_after(theirs, monkeypatch) == {"User:batch"}

@@ -120,12 +120,14 @@ async def open_there(scene: Scene) -> None:
 
 
 def _is_noted(scene: Scene) -> bool:
-    """Whether all that a fence has made is written down: by this run, or by the one that left it behind."""
+    """Whether all that a fence has made is written down: by this run, or by the one that left it behind.
+
+    A run may have begun with what an earlier one had made, and older versions wrote nothing down.
+    """
     acl = FenceKind.ACL.value
     fences = [at for at, one in enumerate(scene.run.steps) if (one.kind, one.subject) == (StepKind.FENCE, acl)]
-    if fences:
-        return fences[0] < len(scene.run.times)
-    return MADE in scene.run.result(StepKind.FENCE, acl)
+    is_finished = not fences or fences[0] < len(scene.run.times)
+    return is_finished and MADE in scene.run.result(StepKind.FENCE, acl)
 
 
 def _before(scene: Scene) -> set[Acl]:
