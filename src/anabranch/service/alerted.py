@@ -1,4 +1,7 @@
-"""The jobs that have alerts, as they were looked at last: streams of the store, links of clusters that were read."""
+"""The jobs that have alerts, as they were looked at last: streams of the store, links of clusters that were read.
+
+A link that was away as its cluster was read last goes on to be so where the service began anew, and reads it no more.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,11 @@ from anabranch.service.streaming import Streaming
 from anabranch.streams.alerts.conditions import WatchedStream
 from anabranch.streams.alerts.jobs import AlertedJob
 from anabranch.streams.alerts.link_conditions import WatchedLink
-from anabranch.streams.alerts.rules import AlertRules
-from anabranch.streams.alerts.standing import Alert
+from anabranch.streams.alerts.rules import AlertKind, AlertRules
+from anabranch.streams.alerts.standing import Alert, AlertState
 from anabranch.streams.links import state_of_link
 from anabranch.streams.restarting import WINDOW_MS
+from anabranch.streams.states import StreamState, StreamWanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,28 @@ async def look(stored: Stored, streaming: Streaming, links: StreamLinks) -> Aler
         )
         page = f"/streams/{stream.name}"
         jobs.append(Alerted(AlertedJob(stream.name), watched, stream.owner, stream.created, page))
-    for cluster, seen in links.every():
-        job = AlertedJob(seen.status.spec.id, cluster.name)
-        page = f"/links/{quote(job.target, safe='')}/{job.name}"
-        failed = of_links.get((job.target, job.name), ())
-        jobs.append(Alerted(job, watched_link(cluster, seen, failed), "", 0, page))
+    every = {AlertedJob(seen.status.spec.id, cluster.name): (cluster, seen) for cluster, seen in links.every()}
+    for job, (cluster, seen) in every.items():
+        jobs.append(_of_link(job, watched_link(cluster, seen, of_links.get((job.target, job.name), ()))))
+    for job, known in standing.items():
+        if job.target and job not in every and _was_away(known) and not links.is_gone(job.name, job.target):
+            jobs.append(_of_link(job, never_read(job, of_links.get((job.target, job.name), ()))))
     return AlertLook(jobs, rules, standing)
+
+
+def _of_link(job: AlertedJob, seen: WatchedLink) -> Alerted:
+    return Alerted(job, seen, "", 0, f"/links/{quote(job.target, safe='')}/{job.name}")
+
+
+def _was_away(known: Sequence[Alert]) -> bool:
+    """Whether a link was to run, and did not, when it was looked at last."""
+    return any(one.kind is AlertKind.ALIVE and one.state is not AlertState.OVER for one in known)
+
+
+def never_read(job: AlertedJob, failures: tuple[int, ...] = ()) -> WatchedLink:
+    """A link that was away before its cluster came to be read by nobody: another instance acts by now."""
+    not_read = f"cluster {job.target} was not read since the service began"
+    return WatchedLink(StreamWanted.RUNNING, StreamState.DEGRADED, "", 0, False, failures, not_read)
 
 
 def watched_link(cluster: SeenCluster, seen: SeenLink, failures: tuple[int, ...] = ()) -> WatchedLink:

@@ -16,6 +16,8 @@ from anabranch.service.errors import NotReadYetError
 from anabranch.service.hub import Hub
 from anabranch.store.runs import Run, RunKind
 from anabranch.streams.alerts.jobs import AlertedJob
+from anabranch.streams.alerts.rules import AlertKind
+from anabranch.streams.alerts.standing import Alert, AlertState
 from anabranch.streams.kept import StoredStream
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion
@@ -127,6 +129,30 @@ def test_alerts_of_a_cluster_that_was_never_read_stand_as_they_stood(
     served.instance.stored.alerts.keep(gone, alert)
     looked(served)
     assert gone not in served.instance.stored.alerts.all()
+
+
+def test_a_link_that_was_away_as_another_instance_came_to_act_is_told(
+    both: Lab, served: Served, sent: list[AlertNotice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its target is lost, and the service with it: what was waited for goes on, and is over once it is read again."""
+    until(lambda: served.get("/api/v1/streams"))
+    looked(served)
+    sent.clear()
+    began = now_ms() - 61_000
+    served.instance.stored.alerts.keep(JOB, Alert(AlertKind.ALIVE, "", AlertState.WAITING, began, "it is degraded"))
+
+    def not_read(_: Board, name: str) -> None:
+        raise NotReadYetError(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Board, "cluster", not_read)
+        patched.setattr(Board, "seen", property(lambda _: []))
+        assert list(looked(served).firing) == [(LINK, "new", "alive", "")]
+        looked(served)
+    (notice,) = sent
+    assert (notice.alert, notice.state) == ("alive", "firing")
+    assert notice.words.endswith("cluster new was not read since the service began")
+    assert notice.link == f"https://anabranch.example/links/new/{LINK}"
 
 
 def test_a_link_has_not_the_name_of_a_stream(both: Lab, served: Served) -> None:
