@@ -24,6 +24,9 @@ from anabranch.streams.links import state_of_link
 from anabranch.streams.restarting import WINDOW_MS
 from anabranch.streams.states import StreamState, StreamWanted
 
+_AWAY = (StreamWanted.RUNNING, StreamState.DEGRADED, "")
+"""What is known of a link that was away before another instance came to act, which has never read its cluster."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alerted:
@@ -70,8 +73,10 @@ async def look(stored: Stored, streaming: Streaming, links: StreamLinks) -> Aler
     for job, (cluster, seen) in every.items():
         jobs.append(_of_link(job, watched_link(cluster, seen, of_links.get((job.target, job.name), ()))))
     for job, known in standing.items():
-        if job.target and job not in every and _was_away(known) and not links.is_gone(job.name, job.target):
-            jobs.append(_of_link(job, never_read(job, of_links.get((job.target, job.name), ()))))
+        why = links.why_never_read(job.target) if job.target and job not in every and _was_away(known) else ""
+        if why:
+            failed = of_links.get((job.target, job.name), ())
+            jobs.append(_of_link(job, WatchedLink(*_AWAY, is_whole=False, failures=failed, not_read=why)))
     return AlertLook(jobs, rules, standing)
 
 
@@ -82,12 +87,6 @@ def _of_link(job: AlertedJob, seen: WatchedLink) -> Alerted:
 def _was_away(known: Sequence[Alert]) -> bool:
     """Whether a link was to run, and did not, when it was looked at last."""
     return any(one.kind is AlertKind.ALIVE and one.state is not AlertState.OVER for one in known)
-
-
-def never_read(job: AlertedJob, failures: tuple[int, ...] = ()) -> WatchedLink:
-    """A link that was away before its cluster came to be read by nobody: another instance acts by now."""
-    not_read = f"cluster {job.target} was not read since the service began"
-    return WatchedLink(StreamWanted.RUNNING, StreamState.DEGRADED, "", 0, False, failures, not_read)
 
 
 def watched_link(cluster: SeenCluster, seen: SeenLink, failures: tuple[int, ...] = ()) -> WatchedLink:

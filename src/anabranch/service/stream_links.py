@@ -48,6 +48,12 @@ class StreamLinks:
             return False
         return cluster.problem is None and cluster.read_at_ms is not None and name not in cluster.links
 
+    def why_never_read(self, target: str) -> str:
+        """Why a cluster could not be read since this service began; empty where it was, or was not tried yet."""
+        never = (one for one in self.board.seen if one.name == target and one.read_at_ms is None)
+        problem = next((one.problem for one in never if one.problem is not None), None)
+        return "" if problem is None else f"cluster {target} is not read: {problem.detail}"
+
     @contextmanager
     def refusing(self, verb: str) -> Iterator[None]:
         """Raise NotOfLinkError where a verb of streams finds no stream, and a link has that name."""

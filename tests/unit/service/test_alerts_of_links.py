@@ -11,9 +11,10 @@ from anabranch.model.clock import now_ms
 from anabranch.service import alerting
 from anabranch.service.alert_sending import AlertNotice, Mail, Webhook, subject_of
 from anabranch.service.alerting import Alerting
-from anabranch.service.board import Board
+from anabranch.service.board import Board, SeenCluster
 from anabranch.service.errors import NotReadYetError
 from anabranch.service.hub import Hub
+from anabranch.service.problems import problem_of
 from anabranch.store.runs import Run, RunKind
 from anabranch.streams.alerts.jobs import AlertedJob
 from anabranch.streams.alerts.rules import AlertKind
@@ -141,17 +142,17 @@ def test_a_link_that_was_away_as_another_instance_came_to_act_is_told(
     began = now_ms() - 61_000
     served.instance.stored.alerts.keep(JOB, Alert(AlertKind.ALIVE, "", AlertState.WAITING, began, "it is degraded"))
 
-    def not_read(_: Board, name: str) -> None:
-        raise NotReadYetError(name)
-
+    seen = SeenCluster("new")
     with monkeypatch.context() as patched:
-        patched.setattr(Board, "cluster", not_read)
-        patched.setattr(Board, "seen", property(lambda _: []))
+        patched.setattr(Board, "cluster", lambda *_: seen)
+        patched.setattr(Board, "seen", property(lambda _: [seen]))
+        assert looked(served).firing == {}, "it was not tried yet"
+        seen = SeenCluster("new", problem=problem_of(NotReadYetError("new", "no broker answers")))
         assert list(looked(served).firing) == [(LINK, "new", "alive", "")]
         looked(served)
     (notice,) = sent
     assert (notice.alert, notice.state) == ("alive", "firing")
-    assert notice.words.endswith("cluster new was not read since the service began")
+    assert "whether it does cannot be determined: cluster new is not read: " in notice.words
     assert notice.link == f"https://anabranch.example/links/new/{LINK}"
 
 
