@@ -23,7 +23,7 @@ class OidcShape(FileShape):
     label: str = Field(default="single sign-on", description="What the login page calls the provider.")
     claim: str = Field(default="groups", description="The claim of the ID token whose values give roles.")
     groups_claim: str = Field(
-        default="groups",
+        default="",
         description="The claim of the ID token with a person's groups, which grants may be to; empty takes none.",
     )
     name_claim: str = Field(default="preferred_username", description="The claim that names the account.")

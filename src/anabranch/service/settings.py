@@ -20,7 +20,7 @@ class OidcSettings:
     """A provider that vouches for people.
 
     ``claim`` is the one whose values give roles, the highest counts; who has none of them is not let in.
-    ``groups_claim`` has the groups that somebody is in, as grants of the catalog name them.
+    ``groups_claim`` has the groups that somebody is in, as grants of the catalog name them; empty takes none.
     """
 
     issuer: str
@@ -31,7 +31,7 @@ class OidcSettings:
     roles: Mapping[str, Role]
     name_claim: str = "preferred_username"
     scopes: tuple[str, ...] = ("openid", "profile")
-    groups_claim: str = "groups"
+    groups_claim: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def served(provider: Keycloak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """The service that trusts it."""
     monkeypatch.setenv("ANABRANCH_CLIENT_SECRET", SECRET)
     secret = SecretRef(SecretKind.ENV, "ANABRANCH_CLIENT_SECRET")
-    oidc = OidcSettings(provider.issuer, CLIENT, secret, "the platform", "groups", ROLES)
+    oidc = OidcSettings(provider.issuer, CLIENT, secret, "the platform", "groups", ROLES, groups_claim="groups")
     with serving(str(tmp_path / "store.db"), {}, tmp_path, oidc=oidc) as made:
         until(lambda: made.instance.acting.acts)
         yield made

@@ -14,7 +14,7 @@ from anabranch.service.settings import OidcSettings
 pytestmark = pytest.mark.unit
 
 ROLES = {"kafka-oncall": Role.APPROVER, "engineering": Role.VIEWER}
-SETTINGS = OidcSettings("https://id.example.org", "anabranch", None, "sso", "roles", ROLES)
+SETTINGS = OidcSettings("https://id.example.org", "anabranch", None, "sso", "roles", ROLES, groups_claim="groups")
 CLAIMS: dict[str, Any] = {"sub": "1", "preferred_username": "mei", "roles": ["engineering", "kafka-oncall", 7]}
 
 
