@@ -10,7 +10,7 @@ import pytest
 
 from anabranch.operations.migrations import lost
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from qa.brokers import STEADY
+from qa.brokers import RESTARTED
 from tests.chance import is_full
 from tests.simulated import Simulated
 
@@ -20,7 +20,7 @@ Clusters = tuple[SandboxCluster, SandboxCluster]
 @pytest.fixture(scope="module")
 def clusters(request: pytest.FixtureRequest) -> Iterator[Clusters]:
     """Both, simulated unless everything is asked for."""
-    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=STEADY)]
+    specs = [ClusterSpec("old"), ClusterSpec("new", overrides=RESTARTED)]
     with ExitStack() as stack:
         if is_full(request.config):
             old, new = (stack.enter_context(one) for one in start_clusters(specs))
