@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anabranch.records.compression import expand
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import BatchHeader
-from anabranch.records.varint import INT_BITS, read_rest
+from anabranch.records.varint import INT_BITS, LONG_BITS, read_rest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,9 +68,9 @@ def contents(batches: Sequence[WholeBatch]) -> RecordColumns:
     whole = np.frombuffer(data + bytes(_WORD_BYTES), dtype=np.uint8)
     counts = np.array([one.header.count for one in batches], dtype=np.int64)
     stops = np.array(ends, dtype=np.int64) + np.repeat(np.cumsum(sizes) - sizes, counts)
-    _, at = _numbers(whole, np.append(0, stops[:-1]))  # how long it is
-    deltas, at = _numbers(whole, at + 1)  # past the record's attributes
-    offsets, at = _numbers(whole, at)
+    _, at = _numbers(whole, np.append(0, stops[:-1]), INT_BITS)  # how long it is
+    deltas, at = _numbers(whole, at + 1, LONG_BITS)  # past the record's attributes
+    offsets, at = _numbers(whole, at, INT_BITS)
     expected = np.arange(len(ends)) - np.repeat(np.cumsum(counts) - counts, counts)
     wrong = (offsets != expected) | (at > stops)
     if wrong.any():
@@ -116,21 +116,25 @@ def _bounds(batches: Sequence[WholeBatch]) -> tuple[bytes, list[int], list[int]]
     return b"".join(sections), [len(one) for one in sections], ends
 
 
-def _numbers(whole: NDArray[np.uint8], at: Longs) -> tuple[Longs, Longs]:
-    """Signed numbers that begin at some places, and where each ends."""
+def _numbers(whole: NDArray[np.uint8], at: Longs, bits: int) -> tuple[Longs, Longs]:
+    """Signed numbers of at most so many bits that begin at some places, and where each ends.
+
+    One that does not fit ends behind all there is, so what follows it is not where it should be.
+    """
     import numpy as np
 
-    byte = whole[at]
+    behind = len(whole)
+    byte = whole[np.minimum(at, behind - 1)]
     found = (byte & 0x7F).astype(np.uint64)
     after = at + 1
     more = np.flatnonzero(byte > 0x7F)
     shift = 7
-    while len(more) and shift < 7 * _WORD_BYTES:
-        byte = whole[np.minimum(after[more], len(whole) - 1)]
+    while len(more) and shift < bits:
+        byte = whole[np.minimum(after[more], behind - 1)]
         found[more] |= (byte & 0x7F).astype(np.uint64) << np.uint64(shift)
         after[more] += 1
+        after[more[(byte & 0x7F) >> min(bits - shift, 7) > 0]] = behind
         more = more[byte > 0x7F]
         shift += 7
-    if len(more):  # it has no end: what follows is not where it should be
-        after[more] = len(whole)
+    after[more] = behind
     return (found >> np.uint64(1)).astype(np.int64) ^ -(found & np.uint64(1)).astype(np.int64), after

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
+from anabranch.records.decode import decode
 from anabranch.records.encode import encode
 from anabranch.records.errors import CorruptBatchError
 from anabranch.records.header import HEADER_SIZE, Codec, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.verify import contents as module
-from anabranch.verify.contents import WholeBatch, contents
+from anabranch.verify.contents import RecordColumns, WholeBatch, contents
 from anabranch.verify.lockstep import Reached, StoredBatch, match
 from anabranch.verify.pins import LogEnds, Pin, pin
 from anabranch.verify.recut import ReadBatch, Recut, recut
@@ -40,6 +41,7 @@ RECORDS = st.lists(
 )
 CUTS = st.lists(st.integers(1, 9), min_size=30, max_size=30)
 CODECS = st.sampled_from(list(Codec))
+PLAIN = Record(0, 1, TimestampType.CREATE_TIME, None, b"v")
 
 
 def read(first: int, records: Sequence[Record], codec: Codec = Codec.NONE, plain: bool = True) -> ReadBatch:
@@ -158,6 +160,35 @@ def test_bytes_that_contradict_themselves_are_left_to_the_slower_reader(monkeypa
     assert recut(source, target, SHIFT, (0, 4)).equal == []
 
 
+@given(RECORDS, st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0, 1, 2, 0x7F, 0x80, 0xFF])), max_size=12))
+@example([PLAIN._replace(value=b"v" * 20)], [(at, 0xFF) for at in range(2, 12)])  # a time without an end
+@example([PLAIN._replace(timestamp=2**50), PLAIN._replace(timestamp=-(2**62))], [(19, 0x7F)])  # and one of 70 bits
+def test_whatever_bytes_say_they_are_equal_only_if_a_consumer_is_given_the_same(
+    records: list[Record], changes: list[tuple[int, int]]
+) -> None:
+    """As the plain decoder reads it; what that refuses is refused, or differs."""
+    right = encode(records)
+    wrong = bytearray(right)
+    for at, byte in changes:
+        wrong[HEADER_SIZE + at % (len(right) - HEADER_SIZE)] = byte
+    rows = slice(0, len(records))
+    try:
+        is_same = columns(right).same(rows, columns(wrong), rows)
+    except CorruptBatchError:
+        return
+    assert not is_same or plain(wrong) == plain(right)
+
+
+def columns(batch: bytes | bytearray) -> RecordColumns:
+    """Its records as columns."""
+    return contents([WholeBatch(read_header(batch), bytes(batch[HEADER_SIZE:]))])
+
+
+def plain(batch: bytes | bytearray) -> list[Record]:
+    """The records of a batch, one after the other; raises CorruptBatchError."""
+    return decode(memoryview(batch), 0, read_header(batch))
+
+
 def test_one_time_of_the_broker_for_a_batch_is_left_to_the_slower_reader() -> None:
     """The records do not tell it."""
     records = [Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")] * 2
@@ -188,9 +219,6 @@ def test_parts_tell_each_record_once_however_both_sides_are_cut(
                 told[at] += 1
         begin += size
     assert told == [1] * count
-
-
-PLAIN = Record(0, 1, TimestampType.CREATE_TIME, None, b"v")
 
 
 def over(batches: list[StoredBatch], part: Pin, of_source: bool) -> list[StoredBatch]:
