@@ -90,6 +90,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "what a transaction hides on the target counts as there, where batches were cut otherwise",
     ),
     Mutant(
+        "verify-batch-over-foreign-records-equal",
+        "spark/verify/batches.py",
+        "until.target_to, until.shift == shift and stored.last",
+        "until.target_to, stored.last",
+        "records that reach out of a part are compared with foreign ones beside their copies",
+    ),
+    Mutant(
+        "verify-target-batch-left-in-between",
+        "spark/verify/batches.py",
+        "if one.stored.last + 1 - shift > end]",
+        "if one.stored.last - shift > end]",
+        "a record of the target behind what one fetch of the source brought is not looked at",
+    ),
+    Mutant(
         "verify-batch-told-by-two-parts",
         "verify/lockstep.py",
         "clipped = [(max(first, before), last) for",
