@@ -65,7 +65,7 @@ def contents(batches: Sequence[WholeBatch]) -> RecordColumns:
     import numpy as np
 
     data, sizes, ends = _bounds(batches)
-    whole = np.frombuffer(data + bytes(_WORD_BYTES), dtype=np.uint8)
+    whole = np.frombuffer(data, dtype=np.uint8)
     counts = np.array([one.header.count for one in batches], dtype=np.int64)
     stops = np.array(ends, dtype=np.int64) + np.repeat(np.cumsum(sizes) - sizes, counts)
     _, at = _numbers(whole, np.append(0, stops[:-1]), INT_BITS)  # how long it is
@@ -83,7 +83,7 @@ def contents(batches: Sequence[WholeBatch]) -> RecordColumns:
 
 
 def _bounds(batches: Sequence[WholeBatch]) -> tuple[bytes, list[int], list[int]]:
-    """All records expanded, how many bytes each batch has, and where in its batch each record ends."""
+    """All records expanded with room behind, how many bytes each batch has, and where in its batch each record ends."""
     sections: list[bytes] = []
     ends: list[int] = []
     append, left = ends.append, MOST_BYTES
@@ -113,7 +113,7 @@ def _bounds(batches: Sequence[WholeBatch]) -> tuple[bytes, list[int], list[int]]
         if at != len(body):
             raise CorruptBatchError(header.base_offset, "its records do not fill it")
         sections.append(body)
-    return b"".join(sections), [len(one) for one in sections], ends
+    return b"".join([*sections, bytes(_WORD_BYTES)]), [len(one) for one in sections], ends
 
 
 def _numbers(whole: NDArray[np.uint8], at: Longs, bits: int) -> tuple[Longs, Longs]:
