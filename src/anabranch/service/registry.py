@@ -227,7 +227,7 @@ class Registry:
         What is told is made once for all that are told the same.  Meanwhile nothing is written to the store: its
         thread would take turns with this one.
         """
-        made: dict[object, bytes] = {}
+        made: dict[object, tuple[object, bytes]] = {}
         self._led.clear()
         try:
             for at, client_id in enumerate(tuple(self._known)):
@@ -239,7 +239,7 @@ class Registry:
         finally:
             self._led.set()
 
-    def _lead(self, known: Known, made: dict[object, bytes]) -> None:
+    def _lead(self, known: Known, made: dict[object, tuple[object, bytes]]) -> None:
         client = known.client
         try:
             route = self._routing.route(client.query)
@@ -248,19 +248,27 @@ class Registry:
                 known.route = None
                 self._change(known, client.led(client.cluster, self._routing.number))
                 problem = problem_of(error)
-                self._tell(client, made, problem, lambda: event("refused", {"problem": plain(problem)}))
+                self._tell(client, made, problem, problem, lambda: event("refused", {"problem": plain(problem)}))
             return
         is_told = known.route is not None and known.route.leads_as(route)
         known.route = route
         if (client.cluster, client.since) != (route.cluster, route.since):
             self._change(known, client.led(route.cluster, route.since))
         if not is_told:
-            self._tell(client, made, id(route), lambda: event("route", {"route": plain(route_answer(route))}))
+            self._tell(client, made, id(route), route, lambda: event("route", {"route": plain(route_answer(route))}))
 
-    def _tell(self, client: Client, made: dict[object, bytes], key: object, make: Callable[[], bytes]) -> None:
+    def _tell(
+        self,
+        client: Client,
+        made: dict[object, tuple[object, bytes]],
+        key: object,
+        of: object,
+        make: Callable[[], bytes],
+    ) -> None:
         if key not in made:
-            made[key] = make()
-        self._watching.tell(client.id, made[key])
+            # It is held: the id of a route that nobody has any more may come to be that of another one.
+            made[key] = of, make()
+        self._watching.tell(client.id, made[key][1])
 
     # -- what is kept ----------------------------------------------------------------------------------
 
