@@ -56,16 +56,21 @@ _numbers = itertools.count(1)
 class LostStand(Stand):
     """The same, whose source may be killed, and begun again on its data."""
 
+    @property
+    def doomed(self) -> SandboxCluster:
+        """The cluster that is killed."""
+        return self.old
+
     def away(self) -> None:
         """SIGKILL, all of it."""
-        for broker in self.old.brokers:
+        for broker in self.doomed.brokers:
             broker.kill()
 
     def back(self) -> None:
         """The same brokers on the same data."""
-        for broker in self.old.brokers:
+        for broker in self.doomed.brokers:
             broker.start()
-        self.old.wait_ready()
+        self.doomed.wait_ready()
 
     @property
     def stands(self) -> WaveStanding:

@@ -28,7 +28,7 @@ from anabranch.model.link import ModePolicy
 from anabranch.operations.migrations import linking
 from anabranch.operations.migrations.fencing import denials
 from anabranch.operations.migrations.waves import WaveRunPlan, plan, planned_run
-from anabranch.sandbox import ClusterSpec
+from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import links as engine
 from qa.brokers import STEADY
 from tests.integration.kafka.security import context_of
@@ -49,16 +49,10 @@ class TargetStand(LostStand):
     read: dict[str, int] = field(default_factory=dict)
     idle: set[str] = field(default_factory=set)
 
-    def away(self) -> None:
-        """SIGKILL, all of the target."""
-        for broker in self.new.brokers:
-            broker.kill()
-
-    def back(self) -> None:
-        """The same brokers on the same data."""
-        for broker in self.new.brokers:
-            broker.start()
-        self.new.wait_ready()
+    @property
+    def doomed(self) -> SandboxCluster:
+        """The cluster that is killed."""
+        return self.new
 
     async def run_link(self, at: str, name: str) -> None:
         """Unless it is to stand idle."""

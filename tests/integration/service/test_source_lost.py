@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Queue
 
 import pytest
-import yaml
 
-from anabranch.model.lane import LaneState
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from anabranch.sdk import Consumer, Producer
-from qa import links as engine
 from qa.brokers import STEADY
-from qa.service import serving, until
-from tests.integration.console import console
-from tests.integration.kafka.security import context_of
-from tests.integration.links.groups import commit, committed
-from tests.integration.links.lab import link
+from qa.service import until
+from tests.integration.links.groups import committed
 from tests.integration.links.test_migration_switch import values
-from tests.integration.links.topics import create, newest_offset, numbered, produce
+from tests.integration.links.topics import newest_offset
 from tests.integration.service.test_migrations import typed, typed_refused, wave_of
-from tests.integration.web.migration_stand import ThreadDesk, Threads
+from tests.integration.service.typed_move import typed_move
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 
@@ -39,45 +27,6 @@ def pair() -> Iterator[tuple[SandboxCluster, SandboxCluster]]:
         yield old, new
 
 
-@dataclass
-class App:
-    """A producer and a consumer of the SDK in a thread; what was read, and what is to be written.
-
-    Its session is longer than the test: a member that has lost its partitions hands nothing over.
-    """
-
-    read: list[bytes] = field(default_factory=list)
-    write: Queue[bytes] = field(default_factory=Queue)
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    def run(self, topic: str, group: str, cache: Path) -> None:
-        """Until it is to stop."""
-        settings = {"cluster.code": "orders", "route.cache.dir": str(cache)}
-        reads = {**settings, "group.id": group, "auto.offset.reset": "earliest", "session.timeout.ms": 300_000}
-        with Consumer(reads) as consumer, Producer(settings) as producer:
-            consumer.subscribe([topic])
-            while not self.stop.is_set():
-                message = consumer.poll(0.1)
-                if message is not None and message.error() is None:
-                    self.read.append(message.value())
-                if not self.write.empty():
-                    producer.produce(topic, self.write.get())
-                producer.poll(0)
-
-
-@contextmanager
-def running(topic: str, group: str, cache: Path) -> Iterator[App]:
-    """An application that runs, and is ended."""
-    app = App()
-    thread = threading.Thread(target=app.run, args=(topic, group, cache), daemon=True)
-    thread.start()
-    try:
-        yield app
-    finally:
-        app.stop.set()
-    thread.join()  # where something failed its cluster may be gone, and it would wait for that
-
-
 def test_a_source_is_killed_left_and_reconciled(
     pair: tuple[SandboxCluster, SandboxCluster],
     tmp_path: Path,
@@ -86,41 +35,10 @@ def test_a_source_is_killed_left_and_reconciled(
 ) -> None:
     """A group goes on where its members had read, another one as was chosen; the tail is there exactly once."""
     old, new = pair
-    name = f"mv{uuid.uuid4().hex[:5]}"
-    topic, group, reading = create(old, f"{name}-orders"), f"{name}-shop", f"{name}-billing"
-    produce(old, topic, numbered(60), batch=9)
-    commit(old, group, {(topic, 0): (25, "noted")})
-    wave = {"name": "orders", "topics": [topic], "groups": [group, reading], "codes": ["orders"], "fences": ["routes"]}
-    file = tmp_path / "move.yaml"
-    limits = {"quiet": "200ms"}
-    fields = {"name": name, "source": "old", "target": "new", "limits": limits, "waves": [wave]}
-    file.write_text(yaml.safe_dump(fields))
-    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
-    run = console(contexts, tmp_path, monkeypatch, capsys)
-    with serving(store, contexts, tmp_path) as served, ExitStack() as stack:
-        threads = Threads({"old": old, "new": new}, stack)
-        stack.callback(threads.end)
-        migrating = served.instance.migrating
-        migrating.desk = ThreadDesk(migrating.desk.launching, migrating.desk.route_desk, threads=threads)
-        until(lambda: served.instance.acting.acts)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        table = {"version": 1, "codes": {"orders": {"cluster": "old"}}}
-        planned = served.ask("POST", "/api/v1/routes/apply/plan", {"table": table, "reason": "a test"}, role="approver")
-        plan = planned.json
-        served.ask("POST", f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]}, role="approver")
-        until(lambda: served.get("/api/v1/routes/versions"))
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])  # which the application reads again and again
-        app = stack.enter_context(running(topic, reading, tmp_path / "cache"))
-        until(lambda: len(app.read) == 60)
-        assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
-        forward = stack.enter_context(link(old, new, ".*", id=f"{name}-orders", create=False))
-        forward.await_position(topic, 60)
-        engine.pause(context_of(new, "admin"), forward.id)
-        forward.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
-        produce(old, topic, numbered(12, first=300), batch=5)
-        forward.await_(lambda _: forward.lane(topic).high_watermark == 72)
-        tail = values(old, topic)[60:]
-        until(lambda: len(app.read) == 72)
+    with typed_move(old, new, tmp_path, monkeypatch, capsys, {"quiet": "200ms"}) as made:
+        name, topic, group, reading = made.name, made.topic, made.group, made.reading
+        run, served, app = made.run, made.served, made.app
+        tail = made.with_tail(old, new, f"{name}-orders", 60)
         assert "it is not lost" in typed_refused(run, "switch", name, "--source-lost")
         old.broker(1).kill()
         refused = " ".join(typed_refused(run, "switch", name, "--source-lost", "--execute").split())

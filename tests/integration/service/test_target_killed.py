@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import yaml
 
-from anabranch.model.lane import LaneState
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from qa import links as engine
 from qa.brokers import STEADY
-from qa.service import serving, until
-from tests.integration.console import console
-from tests.integration.kafka.security import context_of
-from tests.integration.links.groups import commit, committed
-from tests.integration.links.lab import link
+from qa.service import until
+from tests.integration.links.groups import committed
 from tests.integration.links.test_migration_switch import values
-from tests.integration.links.topics import create, newest_offset, numbered, produce
+from tests.integration.links.topics import newest_offset
 from tests.integration.service.test_migrations import typed, typed_refused, wave_of
-from tests.integration.service.test_source_lost import running
-from tests.integration.web.migration_stand import ThreadDesk, Threads
+from tests.integration.service.typed_move import typed_move
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 
@@ -44,44 +35,14 @@ def test_a_target_is_killed_left_and_reconciled(
 ) -> None:
     """The application goes on on the source, with all that was copied back; the tail is there exactly once later."""
     old, new = doomed
-    name = f"mv{uuid.uuid4().hex[:5]}"
-    topic, group, reading = create(old, f"{name}-orders"), f"{name}-shop", f"{name}-billing"
-    produce(old, topic, numbered(60), batch=9)
-    commit(old, group, {(topic, 0): (25, "noted")})
-    wave = {"name": "orders", "topics": [topic], "groups": [group, reading], "codes": ["orders"], "fences": ["routes"]}
-    file = tmp_path / "move.yaml"
     limits = {"quiet": "200ms", "longest_pause": "60s"}
-    fields = {"name": name, "source": "old", "target": "new", "limits": limits, "waves": [wave]}
-    file.write_text(yaml.safe_dump(fields))
-    contexts, store = {"old": old.context(), "new": new.context()}, str(tmp_path / "store.db")
-    run = console(contexts, tmp_path, monkeypatch, capsys)
-    with serving(store, contexts, tmp_path) as served, ExitStack() as stack:
-        threads = Threads({"old": old, "new": new}, stack)
-        stack.callback(threads.end)
-        migrating = served.instance.migrating
-        migrating.desk = ThreadDesk(migrating.desk.launching, migrating.desk.route_desk, threads=threads)
-        until(lambda: served.instance.acting.acts)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        table = {"version": 1, "codes": {"orders": {"cluster": "old"}}}
-        planned = served.ask("POST", "/api/v1/routes/apply/plan", {"table": table, "reason": "a test"}, role="approver")
-        plan = planned.json
-        served.ask("POST", f"/api/v1/plans/{plan['id']}/apply", {"hash": plan["hash"]}, role="approver")
-        until(lambda: served.get("/api/v1/routes/versions"))
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
-        app = stack.enter_context(running(topic, reading, tmp_path / "cache"))
-        until(lambda: len(app.read) == 60)
-        assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
+    with typed_move(old, new, tmp_path, monkeypatch, capsys, limits) as made:
+        name, topic, group, reading = made.name, made.topic, made.group, made.reading
+        run, served, app = made.run, made.served, made.app
         assert typed(run, "switch", name, "--execute")["state"] == "done"
         app.write.put(b"on new")
         until(lambda: app.read[-1] == b"on new")
-        back = stack.enter_context(link(new, old, ".*", id=f"{name}-orders-back", create=False))
-        back.await_position(topic, 61)
-        engine.pause(context_of(old, "admin"), back.id)
-        back.await_(lambda status: all(lane.state is LaneState.PAUSED for lane in status.lanes))
-        produce(new, topic, numbered(12, first=300), batch=5)
-        back.await_(lambda _: back.lane(topic).high_watermark == 73)
-        tail = values(new, topic)[61:]
-        until(lambda: len(app.read) == 73)
+        tail = made.with_tail(new, old, f"{name}-orders-back", 61)
         assert "it is not lost" in typed_refused(run, "reverse", name, "--target-lost")
         new.broker(1).kill()
         report = typed(run, "reverse", name, "--target-lost", "--execute")
