@@ -60,7 +60,8 @@ _RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)))
 class Entry:
     """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's.
 
-    ``inputs`` is the hash of the files that it may rest on.
+    ``inputs`` is the hash of the files that it may rest on.  Of what was flaky or inconclusive there are the names: why,
+    which may name places of a machine, stands in what the run prints.
     """
 
     commit: str | None
@@ -192,9 +193,13 @@ def run(name: str, commit: str | None, rests_on: str) -> Entry:
         minutes=round((time.monotonic() - began) / 60, 1),
         exit_code=ended.returncode,
         counts=_counts(report),
-        flaky=[line.partition(" ")[2] for line in told if line.startswith("FLAKY ")],
-        inconclusive=[line.partition(" ")[2] for line in told if line.startswith("INCONCLUSIVE ")],
+        flaky=_named(told, "FLAKY "),
+        inconclusive=_named(told, "INCONCLUSIVE "),
     )
+
+
+def _named(told: Sequence[str], word: str) -> list[str]:
+    return [line.removeprefix(word).partition(": ")[0] for line in told if line.startswith(word)]
 
 
 def _counts(report: Path) -> dict[str, int]:
