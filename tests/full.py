@@ -60,8 +60,8 @@ _RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)))
 class Entry:
     """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's.
 
-    ``inputs`` is the hash of the files that it may rest on.  Of what was flaky or inconclusive there are the names: why,
-    which may name places of a machine, stands in what the run prints.
+    ``inputs`` is the hash of the files that it may rest on.  Of what was flaky or inconclusive there are the names; the
+    reasons, in which are places of a machine, stand in what the run prints.
     """
 
     commit: str | None
