@@ -164,6 +164,15 @@ test("topics are deleted only once the wave's name was typed", async () => {
   sound(page);
 });
 
+async function reconcile() {
+  await page.getByRole("button", { name: "Reconcile wave orders" }).click();
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("it answers").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("The reconcile of wave orders is done.").waitFor();
+  await close(page);
+}
+
 full("a source that does not answer is left without it, and reconciled when it is back", async () => {
   await stand.apply("migrations/set", { migration: stand.file });
   await stand.apply("migrations/start", { migration: stand.file, waves: [stand.wave] });
@@ -185,12 +194,7 @@ full("a source that does not answer is left without it, and reconciled when it i
   await wave(page, "orders").getByText(/all was copied that was seen/).first().waitFor();
   await looks("a wave without its source");
   await stand.say("back");
-  await page.getByRole("button", { name: "Reconcile wave orders" }).click();
-  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
-  await dialog(page).getByText("it answers").waitFor();
-  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
-  await dialog(page).getByText("The reconcile of wave orders is done.").waitFor();
-  await close(page);
+  await reconcile();
   await wave(page, "orders").getByText("Its applications are on new; move-orders-back keeps old up to date").waitFor();
   sound(page);
 });
@@ -213,12 +217,7 @@ full("a target that does not answer is left without it, and reconciled when it i
   await wave(page, "orders").getByText("It was led back without its target").waitFor();
   await looks("a wave without its target");
   await stand.say("back new");
-  await page.getByRole("button", { name: "Reconcile wave orders" }).click();
-  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
-  await dialog(page).getByText("it answers").waitFor();
-  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
-  await dialog(page).getByText("The reconcile of wave orders is done.").waitFor();
-  await close(page);
+  await reconcile();
   await wave(page, "orders").getByText("Its applications are on old; move-orders-2 copies to new").waitFor();
   sound(page);
 });

@@ -9,13 +9,12 @@ from anabranch.migration.left_out import LEFT_OUT, stays_there
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Wave
-from anabranch.migration.standing import WaveVerb
+from anabranch.migration.standing import LEADS, WaveVerb
 from anabranch.migration.steps import StepKind
 
 ABSENT, DENIED, MADE, BEFORE, LANES = "absent", "denied", "made", "before", "lanes"
 Results = dict[str, Mapping[str, Any]]
-_LEADS = (WaveVerb.SWITCH.value, WaveVerb.REVERSE.value)
-_DENIES = (WaveVerb.SWITCH, WaveVerb.REVERSE, WaveVerb.RECONCILE, WaveVerb.CANCEL)
+_DENIES = (*LEADS, WaveVerb.RECONCILE, WaveVerb.CANCEL)
 
 
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
@@ -30,7 +29,7 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     found = _made(leg.wave, done) if purge else {}
     if verb is WaveVerb.RECONCILE:
         found |= _lost(leg.wave, done)
-    if FenceKind.ACL in leg.wave.fences and verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+    if FenceKind.ACL in leg.wave.fences and verb in LEADS:
         found |= _denied(leg, done)
     if FenceKind.ACL in leg.wave.fences and verb in _DENIES:
         found |= _left(leg, all_)
@@ -51,7 +50,7 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
 def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
     """Where copies ended, by the last run without the cluster; what it doubted is not this run's to tell."""
     key = key_of(StepKind.LOST_TAIL, wave.name)
-    lost = [run.results[key][LANES] for run in done if run.what in _LEADS and key in run.results]
+    lost = [run.results[key][LANES] for run in done if run.what in LEADS and key in run.results]
     return {key: {LANES: lost[-1]}} if lost else {}
 
 

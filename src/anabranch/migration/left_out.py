@@ -67,7 +67,7 @@ def left_out_words(leg: Leg, run: WaveRun) -> tuple[str, ...]:
 
 
 def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
-    gone = leg.migration.source if run.lost_end is End.SOURCE else leg.migration.target
+    gone = leg.migration.at(run.lost_end)
     command = f"anabranch migrate {{}} {leg.migration.name} --wave {leg.wave.name}"
     if run.state is WaveRunState.CANCELLED:
         stay = [step for step in reversed(run.begun_steps) if stays_there(leg, step, run.lost_end)]

@@ -35,12 +35,12 @@ class Leg:
     @property
     def here(self) -> str:
         """The context of the cluster that is left."""
-        return self.migration.target if self.leads_back else self.migration.source
+        return self.migration.at(self.begins_at)
 
     @property
     def there(self) -> str:
         """The context of the cluster that is moved to."""
-        return self.migration.source if self.leads_back else self.migration.target
+        return self.migration.at(self.ends_at)
 
     @property
     def begins_at(self) -> End:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from anabranch.migration.ends import End
 from anabranch.model.configs import ConfigRules
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
@@ -148,6 +149,10 @@ class Migration:
     approvers: tuple[str, ...] = ()
     stragglers: Stragglers = Stragglers.CANCEL
     access: AccessCarryOver = AccessCarryOver()
+
+    def at(self, end: End) -> str:
+        """The context of one of its clusters."""
+        return self.source if end is End.SOURCE else self.target
 
     def wave(self, name: str) -> Wave | None:
         """The wave of a name."""

@@ -82,8 +82,9 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
     under_way = stands.open
     if verb in LEADS and asked.lost is not None and under_way is not None and not goes_without(under_way):
         gone = End.SOURCE if verb is WaveVerb.SWITCH else End.TARGET
-        name = leg.migration.source if gone is End.SOURCE else leg.migration.target
-        fix = f"end it without {name}: `{command.format('cancel')} --reason WHY {LEADS_FROM[gone][1]}`"
+        fix = (
+            f"end it without {leg.migration.at(gone)}: `{command.format('cancel')} --reason WHY {LEADS_FROM[gone][1]}`"
+        )
         raise refuse(f"{under_way.what} is under way", fix)
     match verb:
         case WaveVerb.RECONCILE if stands.gone is leg.ends_at and Part.PRODUCERS not in stands.switched:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.migration.ends import End
 from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
@@ -183,16 +182,9 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         "" if stands.lost is None else stands.lost.words,
         _doubts(stands, last),
         stands.is_gone,
-        _gone(migration, stands),
+        "" if stands.gone is None else migration.at(stands.gone),
         None if last is None else run_summary(migration, last),
     )
-
-
-def _gone(migration: Migration, stands: WaveStanding) -> str:
-    """The context of the cluster that did not answer."""
-    if stands.gone is None:
-        return ""
-    return migration.source if stands.gone is End.SOURCE else migration.target
 
 
 def _doubts(stands: WaveStanding, last: StoredRun | None) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState
-from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
+from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
@@ -18,7 +17,7 @@ from anabranch.migration.wave_steps import steps_for
 from qa import links as engine
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
-from tests.integration.links.test_migration_switch import DiedError, until_same, values
+from tests.integration.links.test_migration_switch import until_same, values
 from tests.integration.links.topics import newest_offset, numbered, produce
 from tests.integration.migrations.conftest import Clusters
 from tests.integration.migrations.test_source_lost import LOST, LostStand, stand
@@ -37,22 +36,6 @@ def written(made: LostStand) -> None:
     (topic,), (group,) = made.wave.topics, made.wave.groups
     produce(made.new, topic, numbered(10, first=next(_first)), batch=3)
     commit(made.new, group, {(topic, 0): (newest_offset(made.new, topic) - 5, "read"), (topic, 1): (8, "")})
-
-
-def left_alone(made: LostStand, dies: Callable[[WaveRun], bool], *, within: bool = False) -> WaveRun:
-    """A way back whose engine dies, then the source; a person says so, and it is gone on with to its end.
-
-    ``within``: it dies once it has written down that the next step is begun.
-    """
-    run = made.verb(WaveVerb.REVERSE)
-    with pytest.raises(DiedError):
-        made.carry_out(run, dies)
-    made.away()
-    kept = made.store.run(run)
-    died = begun(run_of(kept.journal)) if within else run_of(kept.journal)
-    fields = run_fields(lost_meanwhile(died, "mei: old is gone"))
-    made.store.keep(run, kept.revision, kept.state, fields, is_open=True)
-    return made.carry_out(run)
 
 
 def assert_keeps_up(made: LostStand) -> None:
@@ -101,8 +84,10 @@ def test_a_source_that_dies_on_the_way_back_is_left_there(clusters: Clusters, st
         assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
         written(made)
         kinds = [step.kind for step in steps_for(made.stands, WaveVerb.REVERSE).steps]
-        assert_home(made, left_alone(made, at(kinds.index(StepKind.JOURNAL), False)))
-        assert_led_again(made, left_alone(made, at(kinds.index(StepKind.RUN_REVERSE), True), within=True))
+        assert_home(made, made.left_alone(WaveVerb.REVERSE, at(kinds.index(StepKind.JOURNAL), False)))
+        assert_led_again(
+            made, made.left_alone(WaveVerb.REVERSE, at(kinds.index(StepKind.RUN_REVERSE), True), within=True)
+        )
         assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
         assert values(made.old, topic) == values(made.new, topic)
 
@@ -117,7 +102,7 @@ def test_a_source_dies_at_each_point_of_the_way_back(clusters: Clusters, store: 
         let_go = kinds.index(StepKind.RUN_REVERSE)
         points = [at(number, is_begun) for number in range(let_go) for is_begun in (True, False)]
         for point in [*points, at(let_go, True)]:
-            assert_home(made, left_alone(made, point))
+            assert_home(made, made.left_alone(WaveVerb.REVERSE, point))
         assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
 
 

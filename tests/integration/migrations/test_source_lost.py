@@ -17,11 +17,12 @@ from anabranch.kafka.ends import ends
 from anabranch.kafka.partitions import empty_transaction, transactional_producer_id
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
+from anabranch.migration.ends import End
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
-from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
 from anabranch.migration.spec import CopyRules, FenceKind, Limits, Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb, standing
 from anabranch.migration.steps import StepKind
@@ -88,6 +89,34 @@ class LostStand(Stand):
         kept = made.id, made.migration, made.wave, True, made.state.value, 1, made.began_ms, "mei", "", fields
         self.store.begin(StoredRun(*kept))
         return run
+
+    def by_dying(self, run: str) -> WaveRun:
+        """Carry a run out by engines that die before each step is written down to be begun, and once it is done."""
+        steps = len(run_of(self.store.run(run).journal).steps)
+        for at, is_begun in itertools.product(range(steps), (True, False)):
+
+            def dies(next_: WaveRun, at: int = at, is_begun: bool = is_begun) -> bool:
+                return next_.is_begun is is_begun and next_.at == (at if is_begun else at + 1)
+
+            with pytest.raises(DiedError):
+                self.carry_out(run, dies)
+        return self.carry_out(run)
+
+    def left_alone(self, verb: WaveVerb, dies: Callable[[WaveRun], bool], *, within: bool = False) -> WaveRun:
+        """A run whose engine dies, then the cluster; a person says so, and it is gone on with to its end.
+
+        ``within``: it dies once it has written down that the next step is begun.
+        """
+        run = self.verb(verb)
+        with pytest.raises(DiedError):
+            self.carry_out(run, dies)
+        self.away()
+        kept = self.store.run(run)
+        died = begun(run_of(kept.journal)) if within else run_of(kept.journal)
+        end = End.SOURCE if self.doomed is self.old else End.TARGET
+        journal = lost_meanwhile(died, f"mei: {self.migration.at(end)} is gone", end)
+        self.store.keep(run, kept.revision, kept.state, run_fields(journal), is_open=True)
+        return self.carry_out(run)
 
     def ended(self, verb: WaveVerb, asked: WaveOptions = PLAIN) -> WaveRun:
         """Carry a verb out to its end."""
@@ -329,21 +358,10 @@ def test_engines_that_die_at_each_step_leave_what_the_next_one_ends(clusters: Cl
     with stand(clusters, store) as made:
         (topic,) = made.wave.topics
 
-        def by_dying(run: str) -> WaveRun:
-            steps = len(run_of(made.store.run(run).journal).steps)
-            for at, is_begun in itertools.product(range(steps), (True, False)):
-
-                def dies(next_: WaveRun, at: int = at, is_begun: bool = is_begun) -> bool:
-                    return next_.is_begun is is_begun and next_.at == (at if is_begun else at + 1)
-
-                with pytest.raises(DiedError):
-                    made.carry_out(run, dies)
-            return made.carry_out(run)
-
-        tail = lost_with_tail(made, by_dying)
+        tail = lost_with_tail(made, made.by_dying)
         produce(made.new, topic, numbered(20, first=500), batch=3)
         since = values(made.new, topic)
         made.back()
-        found = by_dying(made.verb(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND)))
+        found = made.by_dying(made.verb(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND)))
         assert (found.state, found.why) == (WaveRunState.DONE, "")
         assert values(made.new, topic) == [*since, *tail]

@@ -17,7 +17,7 @@ from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.lost import doubts_of as lost_doubts
 from anabranch.migration.options import TailChoice, WaveOptions
-from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
+from anabranch.migration.run import WaveRun, WaveRunState, lost_meanwhile
 from anabranch.migration.spec import FenceKind, WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
@@ -63,21 +63,6 @@ class TargetStand(LostStand):
         """Up to where the group's members have read."""
         return {self.wave.groups[0]: dict(self.read)} if self.read else {}
 
-    def left_alone(self, dies: Callable[[WaveRun], bool], *, within: bool = False) -> WaveRun:
-        """A switch whose engine dies, then the target; a person says so, and it is gone on with to its end.
-
-        ``within``: it dies once it has written down that the next step is begun.
-        """
-        run = self.verb(WaveVerb.SWITCH)
-        with pytest.raises(DiedError):
-            self.carry_out(run, dies)
-        self.away()
-        kept = self.store.run(run)
-        died = begun(run_of(kept.journal)) if within else run_of(kept.journal)
-        journal = lost_meanwhile(died, "mei: new is gone", End.TARGET)
-        self.store.keep(run, kept.revision, kept.state, run_fields(journal), is_open=True)
-        return self.carry_out(run)
-
 
 def entry_at(made: TargetStand, group: str) -> bytes:
     """The record at which a group is on the target."""
@@ -103,19 +88,6 @@ def switched(
         made.stack.callback(made.back)
         assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
         yield made
-
-
-def by_dying(made: LostStand, run: str) -> WaveRun:
-    """Carry a run out by engines that die before each step is written down to be begun, and once it is done."""
-    steps = len(run_of(made.store.run(run).journal).steps)
-    for at, is_begun in itertools.product(range(steps), (True, False)):
-
-        def dies(next_: WaveRun, at: int = at, is_begun: bool = is_begun) -> bool:
-            return next_.is_begun is is_begun and next_.at == (at if is_begun else at + 1)
-
-        with pytest.raises(DiedError):
-            made.carry_out(run, dies)
-    return made.carry_out(run)
 
 
 def doubts_of(made: LostStand) -> str:
@@ -205,7 +177,7 @@ def test_engines_that_die_at_each_step_lead_back_and_append_the_tail_once(cluste
     """Twice a step.  The group goes on where the source has it, and that is said."""
     with switched(clusters, store, ModePolicy.MAPPED) as made:
         (topic,), (group,) = made.wave.topics, made.wave.groups
-        tail = lost_with_tail(made, lambda run: by_dying(made, run))
+        tail = lost_with_tail(made, made.by_dying)
         assert committed(made.old, group, [(topic, 0)]) == {(topic, 0): (12, "noted")}
         assert f"group {group} goes on at what old has of it in 1 partition, of before it was led to new" in doubts_of(
             made
@@ -215,7 +187,7 @@ def test_engines_that_die_at_each_step_lead_back_and_append_the_tail_once(cluste
         made.back()
         refused = made.ended(WaveVerb.RECONCILE)
         assert refused.state is WaveRunState.CANCELLED and f"9 records (offsets 42 to 50) of {topic}-0" in refused.why
-        found = by_dying(made, made.verb(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND)))
+        found = made.by_dying(made.verb(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND)))
         assert (found.state, found.why) == (WaveRunState.DONE, "")
         assert values(made.old, topic) == [*since, *tail]
         over = made.ended(WaveVerb.CANCEL)
@@ -276,7 +248,7 @@ def test_a_switch_whose_target_dies_behind_the_point_of_no_return_is_led_back(cl
 
         def left_alone(kind: StepKind) -> WaveRun:
             at = kinds.index(kind)
-            return made.left_alone(lambda one: one.is_begun and one.at == at, within=True)
+            return made.left_alone(WaveVerb.SWITCH, lambda one: one.is_begun and one.at == at, within=True)
 
         over = left_alone(StepKind.PUBLISH_GROUPS)
         assert (over.state, made.stands.leg.number, made.stands.gone) == (WaveRunState.CANCELLED, 0, End.TARGET)
@@ -309,7 +281,7 @@ def test_a_target_dies_at_each_point_of_a_switch(clusters: Clusters, store: str)
             def dies(one: WaveRun, at: int = number, is_begun: bool = is_begun) -> bool:
                 return one.is_begun is is_begun and one.at == (at if is_begun else at + 1)
 
-            over = made.left_alone(dies)
+            over = made.left_alone(WaveVerb.SWITCH, dies)
             assert (over.state, over.why) == (WaveRunState.CANCELLED, "mei: new is gone"), number
             assert (made.stands.leg.number, made.stands.gone, made.stands.lost) == (0, End.TARGET, None)
             produce(made.old, topic, numbered(3, first=next(first)))
@@ -410,7 +382,7 @@ def test_a_fence_that_a_cancel_without_the_source_left_there_is_lifted_once_it_i
         assert left().state is WaveRunState.CANCELLED
         made.back()
         assert there() == {theirs: True, ours: True}
-        found = by_dying(made, made.verb(WaveVerb.RECONCILE))
+        found = made.by_dying(made.verb(WaveVerb.RECONCILE))
         assert (found.state, found.why, made.stands.left) == (WaveRunState.DONE, "", None)
         assert there() == {theirs: True, ours: False}
         assert left().state is WaveRunState.CANCELLED

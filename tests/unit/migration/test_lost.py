@@ -35,7 +35,7 @@ pytestmark = pytest.mark.unit
 
 WAVE = Wave("orders", ("orders",), ("shop",))
 LOST = WaveOptions(lost=UnknownGroups.LATEST)
-ASKS_SOURCE = {
+ASKS_LEFT = {
     StepKind.PREFLIGHT,
     StepKind.ACCESS,
     StepKind.QUIET,
@@ -48,6 +48,7 @@ ASKS_SOURCE = {
     StepKind.PREPARE_REVERSE,
     StepKind.RUN_REVERSE,
 }
+"""Steps that ask both clusters, or the one that is left."""
 
 
 # -- steps -----------------------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def test_a_switch_without_its_source_asks_nothing_of_it(wave: Wave, groups: Unkn
         steps = lost_switch_steps(leg_of(wave, number), part, groups)
         kinds = [step.kind for step in steps]
         assert kinds[0] is StepKind.PROVE_LOST and kinds.count(StepKind.JOURNAL) == 1
-        assert not ASKS_SOURCE & set(kinds)
+        assert not ASKS_LEFT & set(kinds)
         assert len({(step.kind, step.subject) for step in steps}) == len(steps)
         at = kinds.index(StepKind.JOURNAL)
         for staged, put in (

@@ -21,6 +21,7 @@ from anabranch.migration.spec import FenceKind, JobKind, StreamJob, Wave, WaveOr
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import Part, StepKind, parts
 from anabranch.migration.wave_steps import WaveStateError, steps_for
+from tests.unit.migration.test_lost import ASKS_LEFT
 from tests.unit.migration.test_lost_way_back import at_each_point, done, ended, made, migration, stands, switched, waves
 
 pytestmark = pytest.mark.unit
@@ -28,20 +29,6 @@ pytestmark = pytest.mark.unit
 LOST = WaveOptions(lost=UnknownGroups.EARLIEST)
 WHY = "mei: new is gone"
 WAVE = Wave("orders", ("orders",), ("shop",))
-STORED_THERE = {
-    StepKind.PREFLIGHT,
-    StepKind.ACCESS,
-    StepKind.QUIET,
-    StepKind.PIN,
-    StepKind.DRAIN,
-    StepKind.GROUPS_EMPTY,
-    StepKind.STAGE_GROUPS,
-    StepKind.STAGE_CHECKPOINTS,
-    StepKind.VERIFY_END,
-    StepKind.PREPARE_REVERSE,
-    StepKind.RUN_REVERSE,
-}
-"""Steps that ask both clusters, or the one that is left."""
 
 
 @given(waves, st.booleans())
@@ -51,7 +38,7 @@ def test_a_wave_is_led_back_without_its_target_and_reconciled_when_it_is_back(wa
     back = made(wave, runs, WaveVerb.REVERSE, LOST)
     kinds = [step.kind for step in back.steps]
     assert (back.leg, back.part) == (1, Part.ALL) and goes_without(back) and loses_tail(back)
-    assert kinds[0] is StepKind.PROVE_LOST and kinds.count(StepKind.JOURNAL) == 1 and not set(kinds) & STORED_THERE
+    assert kinds[0] is StepKind.PROVE_LOST and kinds.count(StepKind.JOURNAL) == 1 and not set(kinds) & ASKS_LEFT
     assert {step.subject for step in back.steps if step.kind is StepKind.FENCE} <= {FenceKind.ROUTES, FenceKind.HOOK}
     assert (StepKind.LIFT_FENCE in kinds[kinds.index(StepKind.JOURNAL) :]) is (FenceKind.ACL in wave.fences)
     assert {step.subject for step in back.steps if step.kind is StepKind.PAUSE_LINK} == {"move-orders-back"}
@@ -136,7 +123,7 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
         assert "`anabranch migrate reverse move --wave orders --target-lost`" in error.value.hint
         return None
     led = made(wave, [*runs, over], WaveVerb.REVERSE, LOST)
-    assert led.leg == 1 and not {step.kind for step in led.steps} & STORED_THERE
+    assert led.leg == 1 and not {step.kind for step in led.steps} & ASKS_LEFT
     home = stands(wave, [*runs, over, done(led)])
     assert (home.state, home.gone, home.switched) == (WaveState.COPYING, End.TARGET, ())
     if loses_tail(led):

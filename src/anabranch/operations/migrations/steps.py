@@ -57,7 +57,9 @@ class ClusterSteps:
         if run.lost and is_left_out(scene.leg, step, run.lost_end):
             return LEFT_OUT
         if step.kind is StepKind.PUT_BACK:
-            await self._put_back_later(run, put_back_of(step))
+            # By what the run wrote down that did it: this one began with that.
+            earlier = put_back_of(step)
+            await _UNDO[earlier.kind](self.scene(run, earlier))
             return None
         does = _DO.get(step.kind)
         if does is None:
@@ -70,10 +72,6 @@ class ClusterSteps:
         undo = None if run.lost and is_left_out(scene.leg, step, run.lost_end) else _UNDO.get(step.kind)
         if undo is not None:
             await undo(scene)
-
-    async def _put_back_later(self, run: WaveRun, step: MigrationStep) -> None:
-        """Undo what an earlier run did, by what it wrote down: this one began with that."""
-        await _UNDO[step.kind](self.scene(run, step))
 
     def scene(self, run: WaveRun, step: MigrationStep) -> Scene:
         """What a step is done with."""

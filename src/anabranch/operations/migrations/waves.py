@@ -12,7 +12,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
-from anabranch.migration.standing import WaveStanding, WaveVerb
+from anabranch.migration.standing import LEADS, WaveStanding, WaveVerb
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 from anabranch.migration.wave_steps import WavePart, steps_for
 from anabranch.model.plans import REQUEST, plan_hash
@@ -112,7 +112,7 @@ def planned_run(
     """
     found: WavePart = steps_for(stands, verb, asked)
     leg = found.leg
-    holds = verb in (WaveVerb.SWITCH, WaveVerb.REVERSE)
+    holds = verb in LEADS
     return WaveRun(
         run,
         leg.migration.name,

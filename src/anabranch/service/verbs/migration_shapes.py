@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -58,46 +58,64 @@ class WaveRequest(Request):
     wave: Name
 
 
-class SwitchRequest(WaveRequest):
+class LeadRequest(WaveRequest):
+    """A wave that is led away from one of its clusters, ``leaves``.
+
+    ``unknown_groups`` is what becomes of groups of which nothing is known where that does not answer.
+    """
+
+    leaves: ClassVar[End]
+
+    unknown_groups: Literal["refuse", "earliest", "latest"] = "refuse"
+
+    @property
+    def is_without(self) -> bool:
+        """Whether the cluster that is left does not answer."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _is_for_a_lost_cluster(self) -> Self:
+        if self.unknown_groups != "refuse" and not self.is_without:
+            end = self.leaves.value
+            raise ValueError(f"unknown_groups is for {end}_lost: with its {end} each group is known")
+        return self
+
+    @property
+    def options(self) -> WaveOptions:
+        """As it is meant."""
+        return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.is_without else None)
+
+
+class SwitchRequest(LeadRequest):
     """A wave that is switched; ``source_lost``: its source does not answer, and it goes on from what was copied.
 
     ``unknown_groups`` is what becomes then of groups of which nothing is known.
     """
 
-    source_lost: bool = False
-    unknown_groups: Literal["refuse", "earliest", "latest"] = "refuse"
+    leaves = End.SOURCE
 
-    @model_validator(mode="after")
-    def _is_for_a_lost_source(self) -> Self:
-        if self.unknown_groups != "refuse" and not self.source_lost:
-            raise ValueError("unknown_groups is for source_lost: with its source each group is known")
-        return self
+    source_lost: bool = False
 
     @property
-    def options(self) -> WaveOptions:
-        """As it is meant."""
-        return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.source_lost else None)
+    def is_without(self) -> bool:
+        """Whether its source does not answer."""
+        return self.source_lost
 
 
-class ReverseRequest(WaveRequest):
+class ReverseRequest(LeadRequest):
     """A wave that is led back; ``target_lost``: its target does not answer, and it goes on from what came back.
 
     ``unknown_groups`` is what becomes then of groups of which nothing is known.
     """
 
-    target_lost: bool = False
-    unknown_groups: Literal["refuse", "earliest", "latest"] = "refuse"
+    leaves = End.TARGET
 
-    @model_validator(mode="after")
-    def _is_for_a_lost_target(self) -> Self:
-        if self.unknown_groups != "refuse" and not self.target_lost:
-            raise ValueError("unknown_groups is for target_lost: with its target each group is known")
-        return self
+    target_lost: bool = False
 
     @property
-    def options(self) -> WaveOptions:
-        """As it is meant."""
-        return WaveOptions(lost=UnknownGroups(self.unknown_groups) if self.target_lost else None)
+    def is_without(self) -> bool:
+        """Whether its target does not answer."""
+        return self.target_lost
 
 
 class ReconcileRequest(WaveRequest):

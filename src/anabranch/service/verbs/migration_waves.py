@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from anabranch.kafka.silence import answering
-from anabranch.migration.ends import End
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_of
-from anabranch.migration.left_out import is_left_out, left_out_words, stays_there
+from anabranch.migration.left_out import LEADS_FROM, is_left_out, left_out_words, stays_there
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import PassedError, WaveRunState, key_of, lost_meanwhile
 from anabranch.migration.spec import Migration
-from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
+from anabranch.migration.standing import LEADS, WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -36,6 +35,7 @@ from anabranch.service.verbs.migration_shapes import (
     CancelRequest,
     GiveUpPlan,
     GiveUpRequest,
+    LeadRequest,
     NotApprovedError,
     NothingUnderWayError,
     ReconcileRequest,
@@ -66,7 +66,7 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
     """What is against it, or worth a look, beside what its steps would meet; a lost cluster can be compared no more."""
-    if verb not in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+    if verb not in LEADS:
         return []
     found = []
     name, wave = known.kept.name, stands.wave.name
@@ -93,7 +93,7 @@ async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> Wave
     """
     waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
-    if planned.verb in (WaveVerb.SWITCH, WaveVerb.REVERSE):
+    if planned.verb in LEADS:
         _check_approved(reach, known.migration)
     await reach.migrating.begin(planned.run, reach.account, planned.seen)
     return await until_ended(reach, planned.run)
@@ -138,26 +138,18 @@ def _words(word: str, request: WaveRequest, *options: tuple[str, object]) -> str
     return command("migrate", word, request.migration, options=[("--wave", request.wave), *options])
 
 
-async def _switch_plan(reach: Reach, request: SwitchRequest) -> WaveRunPlan:
-    return await _run_plan(reach, request, WaveVerb.SWITCH, request.options)
+async def _lead_plan(reach: Reach, request: LeadRequest) -> WaveRunPlan:
+    return await _run_plan(reach, request, WaveVerb(LEADS_FROM[request.leaves][0]), request.options)
 
 
-async def _reverse_plan(reach: Reach, request: ReverseRequest) -> WaveRunPlan:
-    return await _run_plan(reach, request, WaveVerb.REVERSE, request.options)
-
-
-def _reverse_words(request: ReverseRequest) -> str:
+def _lead_words(request: LeadRequest) -> str:
+    verb, flag = LEADS_FROM[request.leaves]
     groups = None if request.unknown_groups == "refuse" else request.unknown_groups
-    return _words("reverse", request, ("--target-lost", request.target_lost), ("--unknown-groups", groups))
+    return _words(verb, request, (flag, request.is_without), ("--unknown-groups", groups))
 
 
 async def _reconcile_plan(reach: Reach, request: ReconcileRequest) -> WaveRunPlan:
     return await _run_plan(reach, request, WaveVerb.RECONCILE, request.options)
-
-
-def _switch_words(request: SwitchRequest) -> str:
-    groups = None if request.unknown_groups == "refuse" else request.unknown_groups
-    return _words("switch", request, ("--source-lost", request.source_lost), ("--unknown-groups", groups))
 
 
 def _reconcile_words(request: ReconcileRequest) -> str:
@@ -192,7 +184,7 @@ async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
     leg = stands.leg.at(run.leg)
     lost = request.lost
     if lost is not None:
-        gone = both_clusters(reach, leg.migration)[lost is End.TARGET]
+        gone = reach.clusters.cluster(leg.migration.at(lost))
         if found := await answering(gone, LOOK_LOST_S):
             raise SourceThereError(request.migration, request.wave, gone.name, found[0])
         run = lost_meanwhile(run, request.reason, lost)
@@ -253,9 +245,9 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         WaveRunPlan,
         WaveRunReport,
         _subject,
-        _switch_words,
-        _switch_plan,
-        _applied(_switch_words),
+        _lead_words,
+        _lead_plan,
+        _applied(_lead_words),
     ),
     Verb(
         "migrations.reverse",
@@ -265,9 +257,9 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         WaveRunPlan,
         WaveRunReport,
         _subject,
-        _reverse_words,
-        _reverse_plan,
-        _applied(_reverse_words),
+        _lead_words,
+        _lead_plan,
+        _applied(_lead_words),
     ),
     Verb(
         "migrations.reconcile",
