@@ -68,7 +68,7 @@ ABOVE = (
     *(f"tests/integration/{noun}/" for noun in _TESTS_ABOVE),
 )
 """What is built upon copying.  That no chapter of copying imports it is what lets it change without them."""
-_RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)))
+_RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)), "tests/mutants.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +176,10 @@ def _git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def commit_of_tree() -> str | None:
-    """The commit of the work tree; None where something is not committed, the ledger aside."""
-    changed = _git("status", "--porcelain", "--", ".", f":!{LEDGER.relative_to(ROOT)}")
+def commit_of_tree(besides: str = "") -> str | None:
+    """The commit of the work tree; None where something is not committed, the ledger and a file ``besides`` aside."""
+    kept = [f":!{path}" for path in (str(LEDGER.relative_to(ROOT)), besides) if path]
+    changed = _git("status", "--porcelain", "--", ".", *kept)
     return None if changed else _git("rev-parse", "HEAD")
 
 

@@ -1,9 +1,9 @@
 """Break the code in one way after the other, and see which breaks the tests without processes find.
 
 ``python -m tests.mutants [NAME ...]`` copies ``src``, puts one mutant at a time into the copy and runs there what
-``make unit`` runs, first the tests of the package that was broken, and then more seeds of the simulation, until one
-test fails.  Before the first it runs all of that without a break.  ``--list`` names the mutants, ``--jobs`` says how
-many at once.
+``make unit`` runs, first the test that found it last (``tests/mutants.json``), then the tests of the package that was
+broken, and then more seeds of the simulation, until one test fails.  Before the first it runs all of that without a
+break.  ``--list`` names the mutants, ``--jobs`` says how many at once.
 
 What came of each is kept in ``build/mutants.json`` at once: started again at the same commit it goes on with what is
 left.  Mutants that are named are looked at whatever is known of them.
@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -30,17 +30,27 @@ from tests.full import commit_of_tree
 from tests.mutants.ledger import Ledger, Row
 from tests.mutants.lists import MUTANTS
 from tests.mutants.mutant import Mutant, StaleMutantError, broken
-from tests.mutants.stages import ROOT, WHOLE, UnclearError, first_failure, of_package
+from tests.mutants.stages import ROOT, WHOLE, UnclearError, first_failure, of_package, of_witness
+from tests.mutants.witnesses import Witnesses
 
 WANTED = 0.95
+KNOWN = "found last"
 WHOLE_S, LEAST_S, TIMES = 3600.0, 300.0, 5.0
 """A stage may take so long without a break; with one so many times as long as without, or so long at least."""
 
 
-def look(mutant: Mutant, copy: Path, ledger: Ledger) -> Row:
-    """Put the mutant into a copy of the sources and run the stages until a test fails; the copy is as before then."""
+def look(mutant: Mutant, copy: Path, ledger: Ledger, known: str) -> Row:
+    """Put the mutant into a copy of the sources and run the stages until a test fails; the copy is as before then.
+
+    ``known`` is the test that found it last; empty where none did.
+    """
     began = time.monotonic()
     with _changed(copy / "anabranch" / mutant.file, broken(mutant, copy)):
+        if known:
+            # A test that is no longer there, or no longer fails, says nothing: then all is run as if none were known.
+            with suppress(UnclearError):
+                if test := first_failure(copy, of_witness(known), LEAST_S):
+                    return Row(mutant.name, mutant.file, mutant.why, test, KNOWN, round(time.monotonic() - began, 1))
         for stage, arguments in of_package(mutant.file.split("/")[0]):
             limit_s = max(LEAST_S, TIMES * ledger.passed.get(stage, ledger.passed["unit"]))
             if test := first_failure(copy, arguments, limit_s):
@@ -70,7 +80,7 @@ def check(copy: Path, ledger: Ledger) -> None:
         ledger.passes(stage, round(time.monotonic() - began, 1))
 
 
-def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger) -> list[str]:
+def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger, witnesses: Witnesses) -> list[str]:
     """Look at each, some at once, each of these in a copy of its own; returns the names of which nothing is told."""
     unclear: list[str] = []
     with tempfile.TemporaryDirectory(prefix="anabranch-mutants-") as place, ThreadPoolExecutor(jobs) as pool:
@@ -84,7 +94,7 @@ def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger) -> list[str]:
         def one(mutant: Mutant) -> None:
             copy = copies.get()
             try:
-                row = look(mutant, copy, ledger)
+                row = look(mutant, copy, ledger, witnesses.of(mutant.name))
             except UnclearError as error:
                 unclear.append(mutant.name)
                 print(f"{mutant.name:<44} UNCLEAR: {error}", flush=True)
@@ -92,6 +102,7 @@ def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger) -> list[str]:
             finally:
                 copies.put(copy)
             ledger.put(row)
+            witnesses.put(mutant.name, row.test)
             said = f"{row.stage}: {row.test}" if row.is_found else "SURVIVES"
             print(f"{mutant.name:<44} {row.seconds:>6.1f} s  {said}", flush=True)
 
@@ -119,11 +130,11 @@ def main() -> int:
     except StaleMutantError as error:
         print(error, file=sys.stderr)
         return 2
-    ledger = Ledger(ROOT / "build" / "mutants.json", commit_of_tree())
+    ledger = Ledger(ROOT / "build" / "mutants.json", commit_of_tree("tests/mutants.json"))
     left = [one for one in chosen if arguments.names or one.name not in ledger.rows]
     if known := len(chosen) - len(left):
         print(f"{known} are known at this commit", flush=True)
-    unclear = run(left, arguments.jobs, ledger) if left else []
+    unclear = run(left, arguments.jobs, ledger, Witnesses(ROOT / "tests" / "mutants.json")) if left else []
     return _tell(chosen, ledger, unclear)
 
 

@@ -41,6 +41,11 @@ def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
 
 
+def of_witness(test: str) -> tuple[str, ...]:
+    """One test by its name, whatever its tier."""
+    return ("-n0", "--tier", "test", test)
+
+
 def first_failure(source: Path, arguments: tuple[str, ...], limit_s: float) -> str:
     """The first test that fails, with the package in ``source``; empty where all pass.  Raises UnclearError."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *arguments]

@@ -10,6 +10,7 @@ import pytest
 from tests.mutants.ledger import Ledger, Row
 from tests.mutants.lists import MUTANTS
 from tests.mutants.stages import ROOT, UnclearError, failed
+from tests.mutants.witnesses import Witnesses
 
 pytestmark = pytest.mark.unit
 HERE, THERE = "a" * 40, "b" * 40
@@ -58,3 +59,18 @@ def test_what_is_known_of_mutants_is_kept_for_their_commit(tmp_path: Path) -> No
     Ledger(path, None).put(FOUND)
     assert not Ledger(path, HERE).rows
     assert not list(path.parent.glob("*.part"))
+
+
+def test_the_test_that_found_a_mutant_is_kept_for_the_next_run(tmp_path: Path) -> None:
+    """Its name without what it said; none where the mutant survives, or where nothing ended in time."""
+    path = tmp_path / "mutants.json"
+    kept = Witnesses(path)
+    kept.put("one", "tests/unit/test_x.py::test_y[a-b] - assert 1 == 2")
+    kept.put("two", "tests/unit/test_x.py::test_z - KeyError")
+    again = Witnesses(path)
+    assert (again.of("one"), again.of("two")) == ("tests/unit/test_x.py::test_y[a-b]", "tests/unit/test_x.py::test_z")
+    again.put("one", "")
+    again.put("two", "no end within 300 s")
+    again.put("three", "")
+    assert [Witnesses(path).of(name) for name in ("one", "two", "three")] == ["", "", ""]
+    assert not list(tmp_path.glob("*.part"))
