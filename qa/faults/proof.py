@@ -167,13 +167,22 @@ async def persisted_of(context: ClusterContext, link: str) -> tuple[dict[tuple[s
             ids = claims.producer_ids(str(key))
             within = await whole_log(cluster, lane.target.topic, lane.target.partition)
             segments: Mapping[int, tuple[MappedRange, ...]] = ranges.segments.get(key, {})
-            persisted = in_order(segments)
+            first = _first_of_all(segments)
+            persisted = in_order({number: held for number, held in segments.items() if number >= first})
             log = LaneLog(str(key), ids, gap_records, OffsetMap.of(persisted))
             again = await rebuild(cluster, within, log, claims.start(str(key), 0))
             found[(lane.source.topic, lane.source.partition)] = Persisted(
-                joined(persisted), joined(again), len(ids), lane.mode.value, min(segments, default=0)
+                joined(persisted), joined(again), len(ids), lane.mode.value, first
             )
         return found, gap_records.end
+
+
+def _first_of_all(segments: Collection[int]) -> int:
+    """The segment from which on none is missing; one below is of a late request, stored again behind its retirement."""
+    first = max(segments, default=0)
+    while first - 1 in segments:
+        first -= 1
+    return first
 
 
 def joined(ranges: Sequence[MappedRange]) -> tuple[MappedRange, ...]:

@@ -121,6 +121,12 @@ def test_an_owner_that_was_stopped_cuts_nothing_that_its_successor_persisted(mon
     hold(range(255_616_694, 255_616_695), 12.0)
 
 
+@pytest.mark.test
+def test_a_segment_that_came_late_behind_its_retirement_tells_nothing_wrong() -> None:
+    """A stopped owner's request stored it again, below others that are retired."""
+    hold(range(68_796_487, 68_796_488), 12.0)
+
+
 @pytest.mark.full
 def test_maps_stay_exact_in_new_lives() -> None:
     """Other seeds each time."""
