@@ -10,18 +10,20 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.standing import LEADS, WaveVerb
-from anabranch.migration.steps import StepKind
+from anabranch.migration.steps import Part, StepKind
 
-ABSENT, DENIED, MADE, BEFORE, LANES = "absent", "denied", "made", "before", "lanes"
+ABSENT, IDS, DENIED, MADE, BEFORE, LANES = "absent", "ids", "denied", "made", "before", "lanes"
 Results = dict[str, Mapping[str, Any]]
-_DENIES = (*LEADS, WaveVerb.RECONCILE, WaveVerb.CANCEL)
+_LIFTS = (*LEADS, WaveVerb.CANCEL)
+_DENIES = (*_LIFTS, WaveVerb.RECONCILE)
 
 
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
     A purge is told which topics were made, and a reconcile where copies ended as the cluster was lost.  A switch to
-    where applications were before is told which rules of the fence were made there when they left, and which were not.
+    where applications were before, and a cancel, are told which rules of the fence were made there when they left, and
+    which were not.
     Whoever denies writing again, or lifts it, where a fence was left behind, is told what had been denied before that.
     """
     all_ = list(runs)
@@ -29,7 +31,7 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     found = _made(leg.wave, done) if purge else {}
     if verb is WaveVerb.RECONCILE:
         found |= _lost(leg.wave, done)
-    if FenceKind.ACL in leg.wave.fences and verb in LEADS:
+    if FenceKind.ACL in leg.wave.fences and verb in _LIFTS:
         found |= _denied(leg, done)
     if FenceKind.ACL in leg.wave.fences and verb in _DENIES:
         found |= _left(leg, all_)
@@ -37,14 +39,22 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
 
 
 def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
-    """The topics that the wave's starts made, by what each wrote down before; those before a purge are gone."""
+    """The topics that the wave's starts made, by what each wrote down before, and their ids, as far as it knew them.
+
+    Those before a purge are gone.
+    """
     made: set[str] = set()
+    ids: dict[str, str] = {}
     for run in done:
         if run.what == WaveVerb.START.value:
             made |= set(run.result(StepKind.LOOK, wave.name).get(ABSENT, ()))
+            for step in run.steps:
+                ids |= run.result(step.kind, step.subject).get(IDS, {})
         elif any(step.kind is StepKind.PURGE for step in run.steps):
             made.clear()
-    return {key_of(StepKind.LOOK, wave.name): {ABSENT: sorted(made)}} if made else {}
+            ids.clear()
+    told = {ABSENT: sorted(made), **({IDS: ids} if ids else {})}
+    return {key_of(StepKind.LOOK, wave.name): told} if made else {}
 
 
 def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
@@ -96,17 +106,23 @@ def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
     """What the fence has denied where a leg leads to, and what was denied before it.
 
-    Of a source that was lost that is what the first reconcile found: later ones find the fence itself.
+    Of a source that was lost that is what the first reconcile found: later ones find the fence itself.  Where the wave
+    had no such fence as its producers left, nothing was made: whatever is denied there is somebody else's.
     """
-    found: Results = {}
+    told: dict[str, Any] | None = None
+    has_left = False
     for run in done:
         if run.what == WaveVerb.CANCEL.value:
-            found = {}
+            told, has_left = None, False
+        if run.leg != leg.number - 1:
+            continue
         fenced = any((step.kind, step.subject) == (StepKind.FENCE, FenceKind.ACL) for step in run.steps)
-        if fenced and run.leg == leg.number - 1 and not found:
+        has_left |= run.what in LEADS and run.part is not Part.CONSUMERS
+        if fenced and told is None:
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
             denied = [rule for look in looks for rule in look.get(DENIED, ())]
             made = run.result(StepKind.FENCE, FenceKind.ACL.value)
             told = {DENIED: denied, **({MADE: list(made[MADE])} if MADE in made else {})}
-            found = {key_of(StepKind.LIFT_FENCE, leg.wave.name): told}
-    return found
+    if told is None and has_left:
+        told = {DENIED: [], MADE: []}
+    return {} if told is None else {key_of(StepKind.LIFT_FENCE, leg.wave.name): told}

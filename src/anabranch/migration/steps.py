@@ -125,13 +125,17 @@ def complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:
 
 
 def cancel_steps(leg: Leg, *, purge: bool) -> tuple[MigrationStep, ...]:
-    """What is done where a wave stays on the source: ``leg`` leads from there; it can be started over then."""
+    """What is done where a wave stays on the source: ``leg`` leads from there; it can be started over then.
+
+    What a fence has denied on the target, when its applications were led back, would hold them up there then.
+    """
     wave = leg.wave.name
     gives_up = f"write down that {leg.here} is where it stays: its links are deleted from here on"
     purged = f"delete the topics of {leg.there} that the migration made"
     return (
         MigrationStep(StepKind.JOURNAL, wave, gives_up),
         *_ended(leg),
+        *_opened(leg),
         *((MigrationStep(StepKind.PURGE, wave, purged),) if purge else ()),
     )
 
@@ -269,14 +273,20 @@ def published(leg: Leg) -> Iterator[MigrationStep]:
 def released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     """Applications are led, or let go, on the other cluster."""
     wave = leg.wave
-    if leg.number and FenceKind.ACL in wave.fences and part is not Part.CONSUMERS:
-        topics = counted(len(wave.topics), "topic")
-        yield MigrationStep(StepKind.LIFT_FENCE, wave.name, f"allow writing to {topics} on {leg.there} again")
+    if part is not Part.CONSUMERS:
+        yield from _opened(leg)
     if wave.codes:
         whom = "applications" if part is Part.ALL else part.value
         yield MigrationStep(StepKind.ROUTES, wave.name, f"lead {whom} of {_codes(wave)} to {leg.there}")
     if wave.hooks.release:
         yield MigrationStep(StepKind.RELEASE, wave.name, f"run {wave.hooks.release}")
+
+
+def _opened(leg: Leg) -> Iterator[MigrationStep]:
+    """The fence goes that was left where a leg leads; on the first one there is none."""
+    if leg.number and FenceKind.ACL in leg.wave.fences:
+        topics = counted(len(leg.wave.topics), "topic")
+        yield MigrationStep(StepKind.LIFT_FENCE, leg.wave.name, f"allow writing to {topics} on {leg.there} again")
 
 
 def _turned(leg: Leg) -> Iterator[MigrationStep]:

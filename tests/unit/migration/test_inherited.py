@@ -57,6 +57,26 @@ def test_a_switch_back_is_told_what_the_fence_has_denied() -> None:
     assert inherited(LEG.at(1), WaveVerb.REVERSE, [run], purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
 
 
+def test_a_switch_back_to_where_no_fence_was_is_told_that_nothing_was_made() -> None:
+    """Access rules became a fence of the wave after it had been switched: what is denied there is somebody else's."""
+    bare = Leg(LEG.migration, replace(WAVE, fences=(FenceKind.OBSERVE,)))
+    for part in (Part.ALL, Part.PRODUCERS):
+        went = ran(WaveVerb.SWITCH, switch_steps(bare, part), {})
+        went = replace(went, part=part)
+        assert inherited(LEG.at(1), WaveVerb.REVERSE, [went], purge=False) == {LIFT: {DENIED: [], MADE: []}}
+    ahead = replace(ran(WaveVerb.SWITCH, switch_steps(bare, Part.CONSUMERS), {}), part=Part.CONSUMERS)
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, [ahead], purge=False) == {}, "its producers have not left"
+
+
+def test_a_cancel_is_told_which_fence_a_reverse_has_left_on_the_target() -> None:
+    """A wave that is started over is led there, and its producers are to write."""
+    back = ran(WaveVerb.REVERSE, switch_steps(LEG.at(1), Part.ALL), {PREFLIGHT: {DENIED: [BOB]}}, 1)
+    back = replace(back, results={**back.results, FENCE: {MADE: [EVE]}})
+    runs = [switched(0, Part.ALL), back]
+    assert inherited(LEG.at(2), WaveVerb.CANCEL, runs, purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
+    assert inherited(LEG, WaveVerb.CANCEL, [], purge=False) == {}
+
+
 def test_a_switch_back_after_a_loss_is_told_what_was_denied_before_the_first_reconcile() -> None:
     """The second one has found the fence of the first; what clients of routes did was no fence of access rules."""
     both = replace(WAVE, fences=(FenceKind.ROUTES, FenceKind.ACL), codes=("orders",))

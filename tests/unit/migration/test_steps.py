@@ -195,3 +195,13 @@ def test_access_rules_are_carried_over_on_each_way_to_the_target(number: int, ca
     assert [kinds.count(StepKind.ACCESS) for kinds in (start, switch)] == [carries, carries]
     plain = leg_of(wave, number, AccessCarryOver(principals={"User:a": "User:b"}, quotas=True))
     assert not any(step.kind is StepKind.ACCESS for step in (*start_steps(plain), *switch_steps(plain, Part.ALL)))
+
+
+@given(waves, st.booleans())
+def test_a_cancel_lifts_what_a_reverse_has_denied_on_the_target(wave: Wave, purge: bool) -> None:
+    """It may be started over, and its producers are led to where they were denied writing; before any turn none is."""
+    leg = Leg(Migration("move", "old", "new", (wave,)), wave)
+    for number in (0, 2, 4):
+        lifts = [step for step in cancel_steps(leg.at(number), purge=purge) if step.kind is StepKind.LIFT_FENCE]
+        assert bool(lifts) is (number > 0 and FenceKind.ACL in wave.fences)
+        assert all(step.text.endswith("on new again") for step in lifts)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.inherited import IDS
 from anabranch.migration.legs import Leg
 from anabranch.migration.steps import translated_by
 from anabranch.model.caughtup import remaining_of
@@ -169,6 +170,11 @@ async def catch_up(scene: Scene) -> Result:
         what = f"lanes have stopped: {stopped}" if stopped else f"{left.records:,} records are left to copy"
         raise NotYetError(f"link {link}: {what}")
     return {"records": left.records}
+
+
+async def caught_up(scene: Scene) -> Result:
+    """``catch_up`` of a start: then its topics are there, and their ids are written down for a purge."""
+    return {**(await catch_up(scene) or {}), IDS: await looking.made_ids(scene)}
 
 
 async def verify(scene: Scene) -> Result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -10,12 +10,13 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.migration.inherited import ABSENT
+from anabranch.migration.inherited import ABSENT, IDS
 from anabranch.migration.legs import Leg
+from anabranch.migration.lost import DOUBTS
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import named
-from anabranch.model.topics import TopicPartition
+from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.state.codecs.topics import LINKS
@@ -106,14 +107,34 @@ def made_topics(start: WaveRun | None) -> tuple[str, ...]:
     return tuple(start.result(StepKind.LOOK, start.wave).get(ABSENT, ()))
 
 
+async def made_ids(scene: Scene) -> dict[str, str]:
+    """The ids of the topics that a start's link has made; of a cluster that gives none, none."""
+    absent, links = made_topics(scene.run), Links(scene.there)
+    await links.sync()
+    found = {topic.target: topic.target_id for topic in links.topics_of(scene.leg.link) if topic.target in absent}
+    return {name: str(id_) for name, id_ in sorted(found.items()) if id_ != TopicId.ZERO}
+
+
 async def purge(scene: Scene) -> Result:
     """Delete the topics that the migration made; raises NotYetError until they are gone.
 
-    Which these are stands in the run itself, as it was begun: what the wave's start wrote down.
+    Which these are stands in the run itself, as it was begun: what the wave's start wrote down.  A topic that was
+    deleted since, and made again by somebody else, stays.
     """
-    made = list(made_topics(scene.run))
-    await _delete_topics(scene.there, made)
-    return {"purged": made}
+    made = made_topics(scene.run)
+    ids: Mapping[str, str] = scene.run.result(StepKind.LOOK, scene.wave.name).get(IDS, {})
+    others = await _made_again(scene.there, {name: ids[name] for name in made if name in ids})
+    gone = [name for name in made if name not in others]
+    await _delete_topics(scene.there, gone)
+    told = [f"topic {name} of {scene.there.name} is not the one that the migration made: it stays" for name in others]
+    return {"purged": gone, **({DOUBTS: told} if told else {})}
+
+
+async def _made_again(cluster: Cluster, ids: Mapping[str, str]) -> list[str]:
+    """Topics that have another id than they had."""
+    answer = await cluster.metadata(sorted(ids))
+    there = {name: TopicId(answer.topics[name].id) for name in set(ids) - await _missing(cluster, ids)}
+    return sorted(name for name, id_ in there.items() if id_ != TopicId.ZERO and str(id_) != ids[name])
 
 
 async def _delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:

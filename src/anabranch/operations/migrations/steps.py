@@ -174,7 +174,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.CREATE_LINK: linking.create_link,
     StepKind.RUN_LINK: linking.run_link,
     StepKind.ACCESS: _access,
-    StepKind.CATCH_UP: linking.catch_up,
+    StepKind.CATCH_UP: linking.caught_up,
     StepKind.VERIFY: linking.verify,
     StepKind.PREFLIGHT: _preflight,
     StepKind.FENCE: _fence,
