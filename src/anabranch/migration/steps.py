@@ -158,7 +158,8 @@ def switch_steps(leg: Leg, part: Part) -> tuple[MigrationStep, ...]:
         *_access(leg),
         *(_fenced(leg, part) if moves_writers else readers_held(leg)),
         *(_staged(leg) if moves_readers else ()),
-        *(_end_of_copy(leg) if moves_writers else ()),
+        *_last_look(leg, part),
+        *((prepare_reverse(leg),) if moves_writers else ()),
         MigrationStep(StepKind.JOURNAL, wave, "write down that it goes on: until here all is put back"),
         *(published(leg) if moves_readers else ()),
         *released(leg, part),
@@ -254,9 +255,13 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, what)
 
 
-def _end_of_copy(leg: Leg) -> Iterator[MigrationStep]:
-    yield MigrationStep(StepKind.VERIFY_END, leg.wave.name, "see that both clusters' logs still end where they did")
-    yield prepare_reverse(leg)
+def _last_look(leg: Leg, part: Part) -> Iterator[MigrationStep]:
+    """What was pinned and translated is still so: nothing may have kept others from writing, or from reading on."""
+    seen = [] if part is Part.CONSUMERS else ["both clusters' logs still end where they did"]
+    if leg.wave.groups and part is not Part.PRODUCERS:
+        seen.append(f"nobody has read on in {counted(len(leg.wave.groups), 'group')}")
+    if seen:
+        yield MigrationStep(StepKind.VERIFY_END, leg.wave.name, f"see that {', and that '.join(seen)}")
 
 
 def published(leg: Leg) -> Iterator[MigrationStep]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Consumer
 
 from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
+from anabranch.migration.steps import StepKind
 from anabranch.model.link import UnknownLinkError
 from qa import links as engine
 from qa.service import until
 from tests.integration.kafka.security import context_of
-from tests.integration.links.groups import committed
+from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import until_same
 from tests.integration.links.topics import numbered, produce
 from tests.integration.migrations.conftest import Clusters
@@ -87,3 +90,33 @@ def test_a_group_that_never_empties_turns_the_switch_back_and_names_its_members(
             until_same(made.old, made.new, topic)
         assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
         assert committed(made.new, group, [(topic, 0)])[topic, 0] == (12, "noted")
+
+
+@pytest.mark.parametrize("order", [WaveOrder.TOGETHER, WaveOrder.CONSUMERS_FIRST])
+def test_a_group_that_reads_on_after_its_commits_were_translated_turns_the_switch_back(
+    clusters: Clusters, store: str, order: WaveOrder
+) -> None:
+    """It would read again on the target what it has read since; the same switch later moves what it has by then."""
+    with stand(clusters, store) as stood:
+        wave = replace(stood.wave, order=order)
+        made = LostStand(
+            stood.old, stood.new, replace(stood.migration, waves=(wave,)), stood.store, stood.stack, stood.runs
+        )
+        (topic,), (group,) = wave.topics, wave.groups
+        read: list[int] = []
+
+        def reads(next_: WaveRun) -> bool:
+            if StepKind.STAGE_GROUPS.value in str(next_.results) and not read:
+                read.append(25)
+                commit(made.old, group, {(topic, 0): (25, "later")})
+            return False
+
+        run = made.carry_out(made.verb(WaveVerb.SWITCH), reads)
+        assert (run.state, read) == (WaveRunState.CANCELLED, [25])
+        assert run.why == (
+            f"wave orders: group {group} has committed 25 of {topic}-0, where it had committed 12, after what it had "
+            "committed was translated"
+        )
+        assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): None}
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): (25, "later")}

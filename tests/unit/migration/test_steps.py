@@ -147,6 +147,7 @@ def test_readers_of_a_part_of_their_own_pause_before_their_groups_are_looked_at(
         "hold consumers",
         "groups empty",
         "translate groups",
+        "verify what is new",
         "point of no return",
         "publish groups",
         "publish routes",

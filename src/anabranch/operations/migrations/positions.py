@@ -26,6 +26,7 @@ from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.routes.moving import selected
 from anabranch.state.topics.positions import Positions
 
+_READ = "read"
 _WAITS = {ReasonKind.NOT_COPIED, ReasonKind.MOVING, ReasonKind.ACTIVE, ReasonKind.UNAVAILABLE}
 """Reasons that pass by themselves."""
 
@@ -46,15 +47,32 @@ class GroupsBlockedError(RefusedError):
     _hint = "see every reason: `{command}`"
 
 
+@dataclass(eq=False)
+class ReadMeanwhileError(RefusedError):
+    """Somebody read on in a group after its commits had been translated."""
+
+    wave: str
+    what: str
+
+    _message = "wave {wave}: {what}, after what it had committed was translated"
+    _hint = "keep its consumers stopped, then switch again"
+
+
 async def groups_empty(scene: Scene) -> Result:
     """Wait until nobody reads in the wave's groups."""
-    found = await kafka_groups.describe(scene.here, scene.wave.groups)
-    active = [group for group in found.values() if group.state.is_active]
-    if active:
-        first = active[0]
-        who = ", ".join(f"{member.client_id} at {member.host.lstrip('/')}" for member in first.members[:3])
-        raise NotYetError(f"group {first.name} is {first.state.value}{': ' + who if who else ''}")
+    if active := await _active(scene):
+        raise NotYetError(active)
     return None
+
+
+async def _active(scene: Scene) -> str:
+    """Who reads in one of the wave's groups, empty where nobody does."""
+    found = await kafka_groups.describe(scene.here, scene.wave.groups)
+    first = next((group for group in found.values() if group.state.is_active), None)
+    if first is None:
+        return ""
+    who = ", ".join(f"{member.client_id} at {member.host.lstrip('/')}" for member in first.members[:3])
+    return f"group {first.name} is {first.state.value}{': ' + who if who else ''}"
 
 
 async def stage_groups(scene: Scene) -> Result:
@@ -69,7 +87,28 @@ async def stage_groups(scene: Scene) -> Result:
         whys = {name: plan.reasons[0].what for name, plan in refused.items()}
         raise GroupsBlockedError(scene.wave.name, whys, _shows(scene.leg, scene.run.part, scene.run.what, whys))
     found = {plan.group: _wanted(plan) for plan in plans if plan.moves}
-    return {"groups": found, "undo": new_id(now_ms())}
+    return {"groups": found, "undo": new_id(now_ms()), _READ: {plan.group: _read(plan) for plan in plans}}
+
+
+def _read(plan: GroupPlan) -> dict[str, int]:
+    """What was translated, by TOPIC-PARTITION of the cluster that is left."""
+    return {str(one.source): one.commit.offset for one in plan.moves}
+
+
+async def refuse_read(scene: Scene) -> None:
+    """Raise ReadMeanwhileError where somebody reads in the wave's groups again, or did since they were translated."""
+    staged = scene.run.result(StepKind.STAGE_GROUPS, scene.wave.name)
+    if _READ not in staged:  # nothing was, or by a version that did not write it down
+        return
+    if active := await _active(scene):
+        raise ReadMeanwhileError(scene.wave.name, active)
+    for group, commits in (await kafka_groups.committed(scene.here, scene.wave.groups)).items():
+        then: Mapping[str, int] = staged[_READ].get(group, {})
+        for at, commit in sorted(commits.items()):
+            if at.topic in scene.leg.topics and commit.offset != then.get(str(at)):
+                before = f"{then[str(at)]:,}" if str(at) in then else "nothing"
+                what = f"group {group} has committed {commit.offset:,} of {at}, where it had committed {before}"
+                raise ReadMeanwhileError(scene.wave.name, what)
 
 
 def _shows(leg: Leg, part: Part, verb: str, groups: Iterable[str]) -> str:

@@ -150,6 +150,14 @@ async def _lift(scene: Scene) -> None:
             pass
 
 
+async def _last_look(scene: Scene) -> Result:
+    """Consumers that are led apart from their producers have pinned nothing."""
+    if any(step.kind is StepKind.PIN for step in scene.run.steps):
+        await ending.verify_end(scene)
+    await positions.refuse_read(scene)
+    return None
+
+
 async def _open_there(scene: Scene) -> Result:
     await fencing.open_there(scene)
     return None
@@ -186,7 +194,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.GROUPS_EMPTY: positions.groups_empty,
     StepKind.STAGE_GROUPS: positions.stage_groups,
     StepKind.STAGE_CHECKPOINTS: checkpoints.stage_checkpoint,
-    StepKind.VERIFY_END: ending.verify_end,
+    StepKind.VERIFY_END: _last_look,
     StepKind.PREPARE_REVERSE: linking.prepare_reverse,
     StepKind.JOURNAL: _bind,
     StepKind.PUBLISH_GROUPS: positions.publish_groups,
