@@ -2,7 +2,8 @@
 
 Invariants
     S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.
-    S13  at most one run of a wave is open, and none begins that was planned before another one began.
+    S13  at most one run of a wave is open, and none begins that was planned before another one began.  They are told in
+         the order in which they began, also where the clock was set back, or another instance's is behind.
     S14  a journal is written over the one that its writer has read (``revision``): of two engines one is refused.
 """
 
@@ -210,6 +211,8 @@ class StoredMigrations:
         same = MIGRATION_RUNS.c.migration == made.migration, MIGRATION_RUNS.c.wave == made.wave
         try:
             with self._database.begin() as connection:
+                last = connection.execute(select(func.max(MIGRATION_RUNS.c.began)).where(*same)).scalar()
+                values["began"] = made.began if last is None else max(made.began, last + 1)
                 connection.execute(insert(MIGRATION_RUNS).values(**values, open=_open(made)))
                 count = connection.execute(select(func.count()).select_from(MIGRATION_RUNS).where(*same)).scalar_one()
                 if seen is not None and count != seen + 1:

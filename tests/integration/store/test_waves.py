@@ -99,6 +99,17 @@ def test_a_run_that_was_planned_before_another_one_ended_does_not_begin(database
     assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (2, 3)]
 
 
+def test_runs_of_a_wave_are_told_in_the_order_in_which_they_began_whatever_clocks_say(database: Database) -> None:
+    """S13: where a wave stands is told by its runs in order; another instance that acts may have a clock that is behind."""
+    store = StoredMigrations(database)
+    for number in (9, 3, 3_000, 1):
+        store.begin(replace(made(number), id=f"{number:032x}"))
+        store.keep(f"{number:032x}", 1, "done", {"at": number}, is_open=False)
+    assert [one.journal["at"] for one in store.runs_of("move")] == [9, 3, 3_000, 1]
+    store.begin(made(2, wave="clicks"))
+    assert store.run(f"{2:032x}").began == NOW + 2, "other waves have an order of their own"
+
+
 def test_of_two_engines_that_write_over_the_same_journal_one_is_refused(database: Database) -> None:
     """S14; and what has ended is written by nobody."""
     store = StoredMigrations(database)
