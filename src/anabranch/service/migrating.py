@@ -85,13 +85,14 @@ class Migrating:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
-    async def begin(self, run: WaveRun, author: str, seen: int) -> None:
+    async def begin(self, run: WaveRun, author: str, seen: int, revision: int | None = None) -> None:
         """Keep a run that begins, and go on with it; ``seen`` is of how many runs of its wave it was planned.
 
-        Raises WaveBusyError, WaveMovedError, StoreError.
+        ``revision`` is the migration's by which it was planned, None where that makes no difference.  Raises
+        WaveBusyError, WaveMovedError, MigrationChangedError, StoreError.
         """
         kept = run.id, run.migration, run.wave, True, run.state.value, 1, run.began_ms, author, "", run_fields(run)
-        await self.stored.ask(lambda: self.stored.migrations.begin(StoredRun(*kept), seen))
+        await self.stored.ask(lambda: self.stored.migrations.begin(StoredRun(*kept), seen, revision))
         await self.look()
 
     async def leave(self, run: str, end: End, why: str) -> None:

@@ -1,7 +1,8 @@
 """Migrations, and the journals of what is done for their waves.
 
 Invariants
-    S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.
+    S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.  No
+         run begins by another revision than the one that it was planned by.
     S13  at most one run of a wave is open, and none begins that was planned before another one began.  They are told in
          the order in which they began, also where the clock was set back, or another instance's is behind.
     S14  a journal is written over the one that its writer has read (``revision``): of two engines one is refused.
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from anabranch.errors import RefusedError
@@ -152,8 +153,11 @@ class StoredMigrations:
             raise MigrationExistsError(name) from error
         return made
 
-    def change(self, changed: StoredMigration) -> None:
-        """Write its file and holds over its revision (S12); raises MigrationChangedError."""
+    def change(self, changed: StoredMigration, seen: int | None = None) -> None:
+        """Write its file and holds over its revision (S12); raises MigrationChangedError.
+
+        ``seen`` is how many runs it had as that was read, None where that makes no difference.
+        """
         with self._database.begin() as connection:
             written = connection.execute(
                 update(MIGRATIONS)
@@ -161,6 +165,8 @@ class StoredMigrations:
                 .values(revision=changed.revision + 1, document=changed.document, holds=changed.holds)
             )
             if written.rowcount != 1:
+                raise MigrationChangedError(changed.name)
+            if seen is not None and _count(connection, MIGRATION_RUNS.c.migration == changed.name) != seen:
                 raise MigrationChangedError(changed.name)
 
     def slow_down(self, name: str, part: str, value: Mapping[str, Any]) -> None:
@@ -202,10 +208,11 @@ class StoredMigrations:
 
     # -- runs ------------------------------------------------------------------------------------------
 
-    def begin(self, made: StoredRun, seen: int | None = None) -> None:
+    def begin(self, made: StoredRun, seen: int | None = None, revision: int | None = None) -> None:
         """Keep a run that begins; ``seen`` is of how many runs of its wave it was planned, None where nobody counted.
 
-        They are counted once no other one can begin.  Raises WaveBusyError, WaveMovedError (S13).
+        They are counted once no other one can begin.  ``revision`` is the migration's by which it was planned.  Raises
+        WaveBusyError, WaveMovedError (S13), MigrationChangedError (S12).
         """
         values = {name: value for name, value in _values(made).items() if name != "is_open"}
         same = MIGRATION_RUNS.c.migration == made.migration, MIGRATION_RUNS.c.wave == made.wave
@@ -214,9 +221,12 @@ class StoredMigrations:
                 last = connection.execute(select(func.max(MIGRATION_RUNS.c.began)).where(*same)).scalar()
                 values["began"] = made.began if last is None else max(made.began, last + 1)
                 connection.execute(insert(MIGRATION_RUNS).values(**values, open=_open(made)))
-                count = connection.execute(select(func.count()).select_from(MIGRATION_RUNS).where(*same)).scalar_one()
-                if seen is not None and count != seen + 1:
+                if seen is not None and _count(connection, *same) != seen + 1:
                     raise WaveMovedError(made.migration, made.wave)
+                if revision is not None:
+                    kept = select(MIGRATIONS.c.revision).where(MIGRATIONS.c.name == made.migration).with_for_update()
+                    if connection.execute(kept).scalar() != revision:
+                        raise MigrationChangedError(made.migration)
         except IntegrityError:
             asked = select(MIGRATION_RUNS.c.id).where(MIGRATION_RUNS.c.open == _open(made))
             with self._database.begin() as connection:
@@ -273,6 +283,11 @@ class StoredMigrations:
         asked = select(MIGRATION_RUNS).where(chosen).order_by(MIGRATION_RUNS.c.began, MIGRATION_RUNS.c.id)
         with self._database.read() as connection:
             return [_run(row) for row in connection.execute(asked)]
+
+
+def _count(connection: Connection, *chosen: ColumnElement[bool]) -> int:
+    """How many runs there are."""
+    return connection.execute(select(func.count()).select_from(MIGRATION_RUNS).where(*chosen)).scalar_one()
 
 
 def _values(made: StoredMigration | StoredRun) -> dict[str, Any]:

@@ -99,8 +99,23 @@ def test_a_run_that_was_planned_before_another_one_ended_does_not_begin(database
     assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (2, 3)]
 
 
+def test_a_file_and_the_runs_that_go_by_it_are_not_changed_past_each_other(database: Database) -> None:
+    """S12: a run that was planned by an older file does not begin, nor is a file changed that a run began by since."""
+    store = StoredMigrations(database)
+    first = store.add("move", FILE, "mei", NOW)
+    store.change(replace(first, holds={"": "wait"}), seen=0)
+    with pytest.raises(MigrationChangedError):
+        store.begin(made(1), seen=0, revision=first.revision)
+    assert not store.open_runs()
+    store.begin(made(1), seen=0, revision=2)
+    with pytest.raises(MigrationChangedError):
+        store.change(replace(store.get("move"), document={**FILE, "target": "newer"}), seen=0)
+    assert (store.get("move").revision, store.get("move").document) == (2, FILE)
+    store.change(store.get("move"), seen=1)
+
+
 def test_runs_of_a_wave_are_told_in_the_order_in_which_they_began_whatever_clocks_say(database: Database) -> None:
-    """S13: where a wave stands is told by its runs in order; another instance that acts may have a clock that is behind."""
+    """S13: where a wave stands is told by its runs in order; a clock may be set back, or another instance's behind."""
     store = StoredMigrations(database)
     for number in (9, 3, 3_000, 1):
         store.begin(replace(made(number), id=f"{number:032x}"))

@@ -44,7 +44,7 @@ class WaveRunPlan:
     """What is done for a wave: each step with what it would meet now; ``from_`` and ``to`` are contexts.
 
     The hash covers the file, the leg, the part and the steps, and what a purge deletes: not what moves by itself.
-    ``seen`` is how many runs of the wave there had been as it was made.
+    ``seen`` is how many runs of the wave there had been as it was made, ``revision`` that of the migration.
     """
 
     migration: str
@@ -59,6 +59,7 @@ class WaveRunPlan:
     hash: str
     run: WaveRun = field(metadata=REQUEST)
     seen: int = field(default=0, metadata=REQUEST)
+    revision: int | None = field(default=None, metadata=REQUEST)
 
     @property
     def ok(self) -> bool:

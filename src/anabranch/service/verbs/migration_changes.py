@@ -7,8 +7,8 @@ from typing import Any
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.config.units import parse_rate
-from anabranch.migration.spec import FenceKind
-from anabranch.migration.standing import WaveState
+from anabranch.migration.spec import FenceKind, Migration, Wave
+from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.plans import plan_hash
@@ -28,6 +28,7 @@ from anabranch.service.verbs.migration_shapes import (
     ChangedMigration,
     FenceStaysError,
     FileRequest,
+    GoesByError,
     HoldPlan,
     HoldRequest,
     MovedWaveError,
@@ -104,14 +105,28 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
             raise MovedWaveError(wanted.name, name, stands.state.value)
         if (stands.leg.number or stands.switched) and FenceKind.ACL in {*before.fences} - {*after.fences}:
             raise FenceStaysError(wanted.name, name)
+        _check_under_way(wanted, stands, after)
     migration_plan.check_sound(wanted)
     fields = migration_fields(wanted)
-    return SetPlan(wanted.name, known.kept.document, fields, plan_hash(known.kept.revision, fields), known.kept)
+    hash_ = plan_hash(known.kept.revision, fields)
+    return SetPlan(wanted.name, known.kept.document, fields, hash_, known.kept, len(known.runs))
+
+
+def _check_under_way(wanted: Migration, stands: WaveStanding, after: Wave) -> None:
+    """Raise GoesByError where a run has steps for what would be there no more; a start hears of none of it."""
+    run, before = stands.open, stands.wave
+    if run is None or run.what in (WaveVerb.START.value, WaveVerb.VERIFY.value):
+        return
+    for what in ("fences", "principals", "groups", "jobs"):
+        if getattr(before, what) != getattr(after, what):
+            raise GoesByError(wanted.name, before.name, run.what, what)
 
 
 async def _set(reach: Reach, _: FileRequest, planned: SetPlan) -> ChangedMigration:
+    """The race: what begins meanwhile was planned by the file of before."""
     stored = reach.migrating.stored
-    await stored.ask(lambda: stored.migrations.change(replace(planned.kept, document=planned.after)))
+    changed = replace(planned.kept, document=planned.after)
+    await stored.ask(lambda: stored.migrations.change(changed, planned.seen))
     return ChangedMigration(planned.migration)
 
 

@@ -272,13 +272,17 @@ class ThrottlePlan:
 
 @dataclass(frozen=True, slots=True)
 class SetPlan:
-    """A migration's file: what it was, and what it would be; waves that are under way keep theirs."""
+    """A migration's file: what it was, and what it would be; waves that are under way keep theirs.
+
+    ``seen`` is how many runs there had been as it was made.
+    """
 
     migration: str
     before: Mapping[str, Any]
     after: Mapping[str, Any]
     hash: str
     kept: StoredMigration = field(metadata=REQUEST)
+    seen: int = field(metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +337,19 @@ class FenceStaysError(RefusedError):
         "were is lifted by the way back alone"
     )
     _hint = "leave acl among its fences until the wave is completed"
+
+
+@dataclass(eq=False)
+class GoesByError(RefusedError):
+    """What is under way for a wave was planned by what is to be changed of it."""
+
+    migration: str
+    wave: str
+    verb: str
+    what: str
+
+    _message = "wave {wave} of migration {migration}: {verb} is under way, and goes by its {what}"
+    _hint = "change them once it has ended: `anabranch migrate status {migration}`"
 
 
 @dataclass(eq=False)

@@ -61,7 +61,8 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
     beside = _beside(known, stands, verb, asked)
-    return replace(await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside), seen=len(runs))
+    planned = await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
+    return replace(planned, seen=len(runs), revision=known.kept.revision)
 
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
@@ -88,14 +89,15 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: 
 async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> WaveRunReport:
     """Begin the run of a plan, and wait for its end; ``command`` shows that plan.
 
-    The race: clusters are looked at for seconds as it is planned, and what somebody else asked for may end meanwhile.
-    Raises WaveRefusedError, NotApprovedError, WaveBusyError, WaveMovedError.
+    The race: clusters are looked at for seconds as it is planned, and what somebody else asked for may end meanwhile,
+    the wave may be held, or its file changed.  Raises WaveRefusedError, NotApprovedError, WaveBusyError,
+    WaveMovedError, MigrationChangedError.
     """
     waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
     if planned.verb in LEADS:
         _check_approved(reach, known.migration)
-    await reach.migrating.begin(planned.run, reach.account, planned.seen)
+    await reach.migrating.begin(planned.run, reach.account, planned.seen, planned.revision)
     return await until_ended(reach, planned.run)
 
 
