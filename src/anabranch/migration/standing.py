@@ -119,7 +119,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
         without = run.lost_end if run.lost else None
         match WaveVerb(run.what):
             case WaveVerb.START:
-                state = WaveState.COPYING
+                state, gone, left = WaveState.COPYING, None, None
             case WaveVerb.SWITCH | WaveVerb.REVERSE:
                 is_led_again = bool(switched) and run.leg > number
                 switched.add(run.part)

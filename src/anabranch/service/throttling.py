@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -41,20 +42,18 @@ class Throttling:
         while True:
             await asyncio.sleep(EVERY_S)
             if self._acts():
-                try:
+                with _told_of_failure():
                     await self._round()
-                except AnabranchError as error:
-                    log.warning("links were not throttled", why=error.message)
-                except Exception:
-                    log.exception("links were not throttled")
 
     async def _round(self) -> None:
+        """Each migration by itself: what fails for one, as where its context is gone, holds up no other one."""
         stored = self._stored.migrations
         found = await self._stored.ask(lambda: [(one, stored.runs_of(one.name)) for one in stored.all()])
         for kept, runs in found:
-            migration = migration_in(kept.document, kept.name)
-            if links := copying_links(migration, list(runs)):
-                await self._adjust(kept, migration, links)
+            with _told_of_failure(migration=kept.name):
+                migration = migration_in(kept.document, kept.name)
+                if links := copying_links(migration, list(runs)):
+                    await self._adjust(kept, migration, links)
 
     async def _adjust(self, kept: StoredMigration, migration: Migration, links: list[str]) -> None:
         source, target = self._clusters.cluster(migration.source), self._clusters.cluster(migration.target)
@@ -66,6 +65,16 @@ class Throttling:
         limits = ThrottleLimits(migration.limits.source_rate, operator_in(kept.throttle))
         done = await before[2].adjust(state, limits, links, now_ms())
         await self._stored.ask(lambda: self._stored.migrations.slow_down(kept.name, SEEN, _told(done)))
+
+
+@contextmanager
+def _told_of_failure(**whose: str) -> Iterator[None]:
+    try:
+        yield
+    except AnabranchError as error:
+        log.warning("links were not throttled", why=error.message, **whose)
+    except Exception:
+        log.exception("links were not throttled", **whose)
 
 
 def operator_in(throttle: Mapping[str, Any]) -> OperatorThrottle:

@@ -1,4 +1,4 @@
-"""A group whose member does not leave: the switch waits for it, and all is put back once it has waited for too long."""
+"""What turns a switch back at its last look: a group that reads on or never empties, and others' records."""
 
 from __future__ import annotations
 
@@ -120,3 +120,16 @@ def test_a_group_that_reads_on_after_its_commits_were_translated_turns_the_switc
         assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): None}
         assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
         assert committed(made.new, group, [(topic, 0)]) == {(topic, 0): (25, "later")}
+
+
+def test_records_of_others_where_nothing_was_copied_turn_the_switch_back(clusters: Clusters, store: str) -> None:
+    """A partition to which nobody ever wrote on the source holds nothing on the target either."""
+    with stand(clusters, store, partitions=3) as made:
+        (topic,) = made.wave.topics
+        produce(made.new, topic, numbered(7, partition=2))
+        run = made.ended(WaveVerb.SWITCH)
+        assert (run.state, run.why) == (
+            WaveRunState.CANCELLED,
+            f"wave orders: {topic}-2 ends at 7, and what was copied at 0: somebody writes there",
+        )
+        assert made.stands.leg.number == 0

@@ -134,13 +134,14 @@ def stand(
     store: str,
     mode: ModePolicy = ModePolicy.AUTO,
     fences: tuple[FenceKind, ...] = (FenceKind.OBSERVE,),
+    partitions: int = 2,
 ) -> Iterator[LostStand]:
-    """A wave of a topic of two partitions and a group, which is copied.
+    """A wave of a topic of two partitions, or more of which nothing was written to, and a group, which is copied.
 
     No log ends with a marker: whether that was passed is known only while its lane runs.
     """
     old, new = pair
-    topic = create(old, fresh("lost"), 2)
+    topic = create(old, fresh("lost"), partitions)
     transaction(old, topic, [b"paid 1", b"paid 2"])
     produce(old, topic, numbered(40), batch=7)
     produce(old, topic, numbered(10, partition=1))

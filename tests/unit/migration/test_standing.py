@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.migration.ends import End
 from anabranch.migration.legs import Leg
 from anabranch.migration.pause import HeldUp, pause_of
 from anabranch.migration.run import WaveRun, WaveRunState, begun, finished, put_back, turned
@@ -65,6 +66,16 @@ def test_what_was_taken_back_or_is_under_way_counts_for_nothing() -> None:
     runs.append(ended(WaveVerb.SWITCH, runs, state=WaveRunState.GOING))
     stands = standing(migration(), WAVE, runs)
     assert (stands.state, stands.leg.number, stands.open) == (WaveState.COPYING, 0, runs[-1])
+
+
+def test_a_start_that_ends_well_says_that_both_clusters_are_there() -> None:
+    """Also one behind another that was given up since the target was gone: a cancel has it then."""
+    left = ended(WaveVerb.START, [])
+    runs = [replace(left, state=WaveRunState.CANCELLED, lost="mei: new is gone", lost_end=End.TARGET)]
+    assert standing(migration(), WAVE, runs).gone is End.TARGET
+    runs.append(ended(WaveVerb.START, runs))
+    stands = standing(migration(), WAVE, runs)
+    assert (stands.state, stands.gone, stands.left) == (WaveState.COPYING, None, None)
 
 
 def refusal(verb: WaveVerb, runs: list[WaveRun], wave: Wave = WAVE) -> str:

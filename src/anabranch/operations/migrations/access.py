@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
-from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
+from anabranch.kafka.acls import AclsRefusedError, create_acls, delete_acls, describe_acls
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
@@ -162,13 +162,16 @@ async def _make(target: Cluster, record: AccessRecord, wanted: Mapping[WaveName,
     own = {owner: record.made.get(owner, Made()) for owner in wanted}
     await record.put({owner: while_made(own[owner], changes) for owner, changes in wanted.items()})
     try:
-        done = await _change(target, list(wanted.values()))
-    except (RefusedError, PermissionDeniedError):
+        report = await _change(target, list(wanted.values()))
+    except (RefusedError, PermissionDeniedError) as error:
+        # A broker that does not tell yet of what was done would make it somebody else's.
+        done = error.done if isinstance(error, AclsRefusedError) else ()
+        await _until_told(target, set(done), set(), {})
         there, _ = await look_there(target, quotas=any(changes.quotas for changes in wanted.values()))
         await record.put({owner: refused(own[owner], changes, there) for owner, changes in wanted.items()})
         raise
     await record.put({owner: once_made(own[owner], changes) for owner, changes in wanted.items()})
-    return done
+    return report
 
 
 async def _change(target: Cluster, wanted: Sequence[AccessDiff]) -> AccessReport:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.partitions import LATEST
+from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.start import ask_offsets
 from anabranch.kafka.writers import active_producers
 from anabranch.migration.run import WaveRun
@@ -122,7 +122,8 @@ async def refuse_written(scene: Scene) -> dict[TopicPartition, int]:
 async def verify_end(scene: Scene) -> Result:
     """See that the source's logs still end where they were pinned, and the target's where the copies of that end.
 
-    Raises WrittenMeanwhileError, ForeignRecordsError.
+    Where nothing was ever written there is no copy either: the target holds no record.  Raises WrittenMeanwhileError,
+    ForeignRecordsError.
     """
     now = await refuse_written(scene)
     answers = (await translate(scene.there, scene.leg.link, [(one, end) for one, end in now.items() if end])).answers
@@ -132,4 +133,9 @@ async def verify_end(scene: Scene) -> Result:
     for answer in answers:
         if answer.to is not None and answer.answer is not None and there[answer.to] > answer.answer:
             raise ForeignRecordsError(scene.wave.name, str(answer.to), answer.answer, there[answer.to])
+    empty = [copy for copy, end in zip(copies, now.values(), strict=True) if not end]
+    starts = await ask_offsets(scene.there, dict.fromkeys(empty, EARLIEST), isolation=0)
+    for copy, start in starts.items():
+        if there[copy] > start:
+            raise ForeignRecordsError(scene.wave.name, str(copy), start, there[copy])
     return None

@@ -1,0 +1,69 @@
+"""A round of throttling: each migration by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from anabranch.config.migration_file import migration_fields
+from anabranch.errors import ConfigError
+from anabranch.kafka.cluster import Cluster
+from anabranch.migration.journal import run_fields
+from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import Migration, Wave
+from anabranch.migration.steps import start_steps
+from anabranch.migration.throttle import ThrottleDecision
+from anabranch.migration.throttle_state import ThrottleState
+from anabranch.operations.migrations.throttling import Throttled
+from anabranch.service import throttling
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.stored import Stored
+from anabranch.store.database import open_database
+from anabranch.store.waves import SEEN, StoredRun
+
+pytestmark = pytest.mark.unit
+WAVE = Wave("orders", ("orders",), ("shop",))
+
+
+class Pool:
+    """Clusters by their contexts; one of these is gone."""
+
+    def cluster(self, name: str) -> Cluster:
+        """Whatever stands for it."""
+        if name == "gone":
+            raise ConfigError(f"no context {name}")
+        return cast(Cluster, name)
+
+
+class Throttle:
+    """It changes nothing."""
+
+    def __init__(self, *_: object) -> None:
+        self.rounds = 0
+
+    async def adjust(self, *_: object) -> Throttled:
+        """As if all were well."""
+        return Throttled(ThrottleState(), ThrottleDecision({}, False, (), ()), (), ())
+
+
+def test_a_migration_whose_context_is_gone_holds_up_no_other_one(
+    empty_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one behind it is still slowed down and let go."""
+    monkeypatch.setattr(throttling, "MigrationThrottle", Throttle)
+    database = open_database(empty_store)
+    stored = Stored(database)
+    for name, source in (("a-first", "gone"), ("b-second", "old")):
+        migration = Migration(name, source, "new", (WAVE,))
+        stored.migrations.add(name, migration_fields(migration), "mei", 0)
+        run = WaveRun(f"{name}-1", name, "orders", "start", start_steps(Leg(migration, WAVE)), 0)
+        fields: dict[str, Any] = run_fields(run) | {"state": WaveRunState.DONE.value}
+        stored.migrations.begin(StoredRun(run.id, name, "orders", False, "done", 1, 0, "mei", "", fields))
+    watch = throttling.Throttling(stored, cast(ClusterPool, Pool()), lambda: True)
+    asyncio.run(watch._round())
+    seen = {one.name: SEEN in one.throttle for one in stored.migrations.all()}
+    database.close()
+    assert seen == {"a-first": False, "b-second": True}
