@@ -137,7 +137,7 @@ class MigrationRoutes:
     async def let_go(self, leg: Leg, run_id: str) -> None:
         """Have those that are held, or are being led, go on where they were; nothing where nobody is.
 
-        Raises SwitchPublishedError where they have been led.
+        Raises NotYetError until their switch has ended, SwitchPublishedError where they have been led.
         """
         del leg
         held = await self._held(run_id)
@@ -146,9 +146,11 @@ class MigrationRoutes:
         if held is None or held.run != run_id:
             return
         try:
-            await self.desk.switching.cancel(held.id, _LET_GO, run_id)
+            given_up = await self.desk.switching.cancel(held.id, _LET_GO, run_id)
         except SwitchOverError:
             return
+        if given_up.state.is_open:
+            raise NotYetError(f"switch {given_up.id} is being given up")
 
     async def lead(self, leg: Leg, part: Part, run_id: str, *, is_lost: bool = False) -> None:
         """Lead a part of the wave's applications to the end of a leg, by the switch that holds them or by another one.
