@@ -112,6 +112,7 @@ class World:
             patch.multiple(time, monotonic=scheduler.monotonic, time_ns=wall_ns, time=wall, sleep=sleep),
             patch.object(uuid, "uuid4", uuid4),
             patch.object(worker, "threading", SimpleNamespace(Thread=self._thread)),
+            patch.object(worker, "gc", SimpleNamespace(freeze=lambda: None)),  # a whole world would be kept for good
         ):
             random.seed(scheduler.chance.getrandbits(64))
             asyncio.set_event_loop_policy(_Policy(self))
@@ -142,14 +143,19 @@ class World:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """The collector of cycles runs where it is called, and looks only at what was made since: a world is soon over."""
+    """The collector of cycles runs where it is called, and looks only at what was made since: a world is soon over.
+
+    What is frozen is never freed while it is, the world before this one included: what a run of tests has frozen for
+    good is enough.
+    """
     was_on, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.disable()
-    gc.freeze()
+    if not was_frozen:
+        gc.freeze()
     try:
         yield
     finally:
-        if not was_frozen:  # else also what a run of tests has frozen for good would be looked through again
+        if not was_frozen:
             gc.unfreeze()
         if was_on:
             gc.enable()
