@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import psutil
 import pytest
@@ -203,10 +204,15 @@ def test_jars_that_cannot_be_found_are_said(runs: Runs, verb: str) -> None:
     java = str(Path(java_program("a test")).resolve().parents[1])
     assert runs.run(*VERBS[verb], environment={**NO_JARS, "JAVA_HOME": java}) == 2, runs.said
     assert "the jars of spark-kafka" in error_of(runs)
-    runs.log.unlink()
-    more = ("--master", "local[1]", "--conf", "spark.jars=/nowhere/connector.jar")
-    assert runs.run(*VERBS[verb], *more) == 2, runs.said
-    assert "has no source for Kafka" in error_of(runs)
+    other = runs.directory / "spark-sql-kafka-0-10_2.13-0.0.0.jar"
+    ZipFile(other, "w").close()
+    for named, words in (
+        ("/nowhere/connector.jar", "spark.jars names /nowhere/connector.jar, which is not there"),
+        (other, "has no source for Kafka"),
+    ):
+        runs.log.unlink()
+        assert runs.run(*VERBS[verb], "--master", "local[1]", "--conf", f"spark.jars={named}") == 2, runs.said
+        assert words in error_of(runs)
     runs.await_nobody()
 
 

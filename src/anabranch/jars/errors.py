@@ -56,3 +56,13 @@ class NoConnectorError(ConfigError):
         return f"no Kafka connector is known for Spark {self.spark}, only for {' and '.join(self.known)}"
 
     _hint = "bring it: --conf spark.jars=PATH,PATH (spark-sql-kafka-0-10 and what it needs)"
+
+
+@dataclass(eq=False)
+class NoSuchJarError(ConfigError):
+    """A jar that the settings name is not on this machine; Spark would go on without it."""
+
+    path: str
+
+    _message = "spark.jars names {path}, which is not there"
+    _hint = "name jars that are on this machine, or take it out: --conf spark.jars=PATH,PATH"

@@ -10,7 +10,13 @@ import pytest
 from anabranch.jars import cache, central, connector, java, maven
 from anabranch.jars.cache import Runtime, bring
 from anabranch.jars.connector import LOCKED, locked, with_connector
-from anabranch.jars.errors import JarsNotResolvedError, JavaTooOldError, MissingProgramError, NoConnectorError
+from anabranch.jars.errors import (
+    JarsNotResolvedError,
+    JavaTooOldError,
+    MissingProgramError,
+    NoConnectorError,
+    NoSuchJarError,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -94,22 +100,32 @@ def test_each_jar_of_a_locked_pom_has_its_sum(name: str) -> None:
 def test_the_connector_is_that_of_sparks_version_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of any patch; of a line that nobody has tried there is none."""
     monkeypatch.setattr(connector, "bring", lambda runtime: tmp_path / runtime.name)
+    (lake := tmp_path / "lake.jar").touch()
     for version, name in (("4.1.3", "4.1.3"), ("4.1.9", "4.1.3"), ("4.2.1", "4.2.0")):
         jar = tmp_path / f"spark-kafka-{name}" / "a.jar"
         jar.parent.mkdir(exist_ok=True)
         jar.touch()
         assert with_connector({"a": "b"}, version) == {"a": "b", "spark.jars": str(jar)}
-        assert with_connector({"spark.jars": "lake.jar"}, version) == {"spark.jars": f"lake.jar,{jar}"}
+        assert with_connector({"spark.jars": str(lake)}, version) == {"spark.jars": f"{lake},{jar}"}
     with pytest.raises(NoConnectorError, match=r"for Spark 4\.9\.0, only for 4\.1 and 4\.2"):
         with_connector({}, "4.9.0")
 
 
 @pytest.mark.parametrize("setting", ["spark.jars", "spark.jars.packages"])
-def test_who_brings_jars_is_left_alone(fresh: Path, setting: str) -> None:
+def test_who_brings_jars_is_left_alone(fresh: Path, tmp_path: Path, setting: str) -> None:
     """Nothing is looked for."""
-    assert with_connector({setting: "mine"}, "4.9.0") == {setting: "mine"}
-    own = {"spark.jars": "lake.jar, /jars/spark-sql-kafka-0-10_2.13-4.1.0.jar"}
+    (lake := tmp_path / "lake.jar").touch()
+    assert with_connector({setting: str(lake)}, "4.9.0") == {setting: str(lake)}
+    own = {"spark.jars": f"{lake}, hdfs:///jars/spark-sql-kafka-0-10_2.13-4.1.0.jar"}
     assert with_connector(own, "4.1.3") == own
+
+
+@pytest.mark.parametrize("jar", ["/nowhere/lake.jar", "file:///nowhere/lake.jar", "lake.jar"])
+def test_a_jar_that_is_not_there_is_said(jar: str) -> None:
+    """Spark would warn of it in its log, and go on; what is elsewhere, or a pattern, is looked for by Spark."""
+    with pytest.raises(NoSuchJarError) as error:
+        with_connector({"spark.jars": f"s3a://jars/a.jar, /nowhere/*.jar, {jar}"}, "4.9.0")
+    assert error.value.message == f"spark.jars names {jar}, which is not there"
 
 
 def test_a_spark_that_has_the_connector_is_left_alone(
