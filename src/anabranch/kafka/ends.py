@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 
+from anabranch.kafka.between_leaders import until_agreed
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
+from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.partitions import EARLIEST, LATEST, list_offsets
 from anabranch.model.topics import TopicPartition
 
 PURPOSE = "scan"
 _NO_LEADER = 5
-_BETWEEN_LEADERS = frozenset({6, 74, 75})
-"""Not the leader, an older and a newer leader epoch than the broker's: one of two brokers is behind the other."""
-_AGAIN_S, _PAUSE_S = 10.0, 0.1
 
 
 async def ends(
@@ -22,19 +19,9 @@ async def ends(
 ) -> dict[TopicPartition, tuple[int, int]]:
     """(first offset, end) of each partition; the end is the high watermark, or with ``stable`` the LSO.
 
-    A broker that began just now tells of leaders before it is one (KIP-631): it is asked again, for 10 s at most.
-
     Raises ClusterError, for a partition that is not there or has no leader too.
     """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _AGAIN_S
-    while True:
-        try:
-            return await _ends(cluster, partitions, stable=stable)
-        except BrokerRefusedError as error:
-            if error.code not in _BETWEEN_LEADERS or loop.time() > deadline:
-                raise
-        await asyncio.sleep(_PAUSE_S)
+    return await until_agreed(lambda: _ends(cluster, partitions, stable=stable))
 
 
 async def _ends(

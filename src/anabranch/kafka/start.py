@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
+from anabranch.kafka.between_leaders import until_agreed
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 from anabranch.kafka.groups import committed
@@ -139,8 +140,12 @@ async def ask_offsets(
 
     Raises BrokerRefusedError, ConnectionLostError.
     """
-    if not wanted:
-        return {}
+    return await until_agreed(lambda: _ask_offsets(cluster, wanted, isolation)) if wanted else {}
+
+
+async def _ask_offsets(
+    cluster: Cluster, wanted: Mapping[TopicPartition, int], isolation: int
+) -> dict[TopicPartition, int]:
     answer = await cluster.metadata(sorted({partition.topic for partition in wanted}))
     by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
     for partition, at in wanted.items():

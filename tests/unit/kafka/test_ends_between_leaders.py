@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from anabranch.kafka import between_leaders, start
 from anabranch.kafka import ends as module
 from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import BrokerRefusedError
-from anabranch.kafka.partitions import OffsetAnswer
+from anabranch.kafka.partitions import EARLIEST, OffsetAnswer
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -48,7 +49,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> None:
         return {key: OffsetAnswer(code, at, -1) if code else OffsetAnswer(0, 7, -1) for key, (at, _) in wanted.items()}
 
     monkeypatch.setattr(module, "list_offsets", list_offsets)
-    monkeypatch.setattr(module, "_PAUSE_S", 0)
+    monkeypatch.setattr(start, "list_offsets", list_offsets)
+    monkeypatch.setattr(between_leaders, "_PAUSE_S", 0)
 
 
 @pytest.mark.parametrize("code", [NOT_LEADER, FENCED_EPOCH, UNKNOWN_EPOCH])
@@ -57,11 +59,14 @@ def test_ends_are_asked_again_where_brokers_do_not_agree_who_leads(code: int) ->
     cluster = Disagreeing(code, code, code, code, 0)
     assert asyncio.run(ends(cluster, [AT])) == {AT: (7, 7)}
     assert cluster.looked == 3
+    cluster = Disagreeing(code, code, 0)
+    assert asyncio.run(start.ask_offsets(cluster, {AT: EARLIEST})) == {AT: 7}
+    assert cluster.looked == 3
 
 
 def test_ends_that_nobody_tells_are_refused_as_they_were_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """After some seconds."""
-    monkeypatch.setattr(module, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(between_leaders, "_AGAIN_S", 0.0)
     with pytest.raises(BrokerRefusedError) as raised:
         asyncio.run(ends(Disagreeing(UNKNOWN_EPOCH), [AT]))
     assert raised.value.code == UNKNOWN_EPOCH
