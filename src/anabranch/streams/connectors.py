@@ -1,7 +1,8 @@
 """What may stand after USING, and in OPTIONS: each connector says its options and what each means.
 
-Invariant
+Invariants
     O1  an option that no connector of that name knows is refused with the nearest name, and never passed over.
+    O2  an option has one value: one that is named twice, in whatever case, is refused.
 """
 
 from __future__ import annotations
@@ -43,10 +44,16 @@ class Connector:
         return Connector(self.provider, required, optional, prefixes, self.is_open or other.is_open)
 
     def check(self, table: TableDeclaration) -> None:
-        """Raise InvalidFieldError for the first option that is unknown or missing (O1); ``field`` is its name."""
+        """Raise InvalidFieldError for the first option that is unknown, missing or there twice (O1, O2).
+
+        ``field`` is its name.
+        """
         where = f"table {table.name}"
-        given = {name.lower() for name in table.options}
+        given: set[str] = set()
         for name in table.options:
+            if name.lower() in given:
+                raise InvalidFieldError(where, name, "the option is there twice", "leave one of them out")
+            given.add(name.lower())
             if self.provider == "kafka" and name.lower() in SERVERS:
                 fix = "name the cluster by its code: cluster 'CODE'; `anabranch context list` shows the codes"
                 raise InvalidFieldError(where, name, "a Kafka table names a cluster, and no addresses", fix)

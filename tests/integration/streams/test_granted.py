@@ -148,6 +148,11 @@ def test_a_view_reads_the_catalog_whatever_the_script_calls_its_own(lab: StreamL
             "read o: topic hidden of cluster alias is that of shop.hidden",
         ),
         (
+            "CREATE TABLE o (ssn STRING) USING kafka OPTIONS (cluster 'main', topic 'hidden', TOPIC 'orders');"
+            "SELECT * FROM o",
+            "read o: topic hidden of cluster main is that of shop.hidden",
+        ),
+        (
             "CREATE TABLE o (id BIGINT) USING kafka OPTIONS (cluster 'main', topic 'orders');"
             "INSERT INTO o SELECT value FROM shop.clicks",
             "write o: topic orders of cluster main is that of shop.orders",
@@ -241,6 +246,10 @@ def test_a_way_out_of_the_tables_is_closed(lab: StreamLab, tmp_path: Path, state
         ("SET VAR x = 1", "is no part"),
         ("CREATE TEMPORARY FUNCTION f AS 'a.B' USING JAR '{file}'", "is a path"),
         ("CREATE FUNCTION f AS 'a.B' USING JAR '{file}'", "is a path"),
+        (
+            "CREATE TABLE o USING kafka OPTIONS (cluster 'main', topic 'orders', TOPIC 'hidden'); SELECT * FROM o",
+            "the option is there twice",
+        ),
     ],
 )
 def test_a_statement_that_reaches_out_is_none_of_a_script(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anabranch.errors import InvalidFieldError
@@ -26,12 +26,21 @@ def test_every_option_is_known_or_refused(options: dict[str, str]) -> None:
     known = {"cluster", "format"}
     strange = [name for name in options if name.lower() not in known]
     given = TableDeclaration("t", "kafka", options={"cluster": "c", **options})
+    assume(len({name.lower() for name in given.options}) == len(given.options))
     if strange:
         with pytest.raises(InvalidFieldError) as caught:
             Connector("kafka", {"cluster": ""}, {"format": ""}).check(given)
         assert caught.value.field in strange
     else:
         KAFKA.check(given)
+
+
+@pytest.mark.parametrize("connector", [KAFKA, Connector("org.example", is_open=True)])
+def test_an_option_that_is_named_twice_is_refused(connector: Connector) -> None:
+    """O2: one of them would be judged, and the other one read."""
+    with pytest.raises(InvalidFieldError, match="there twice") as caught:
+        connector.check(table(cluster="c", format="json", FORMAT="csv"))
+    assert caught.value.field == "FORMAT"
 
 
 def test_an_unknown_option_has_the_nearest_name_and_a_missing_one_its_meaning() -> None:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.streams.connectors import option
 from anabranch.streams.grants import DeniedError, Privilege
-from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy, TableAccess, check_plans, denied
+from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy, TableAccess, check_plans, denied, why_not_own
 from anabranch.streams.needed import PlanNeeds, PlanTextError, Registered, needed
 from anabranch.streams.tables import TableDeclaration
 from tests.spark.plan_scripts import REGISTERED, SCRIPTS
@@ -107,6 +108,14 @@ def test_a_topic_of_the_catalog_is_no_way_around_its_grants(code: str) -> None:
     assert why(access(), code) == (f"read mine: topic t of cluster {code} is that of shop.t",)
     assert why(access(Privilege.WRITE), code)
     assert not why(access(Privilege.READ), code)
+
+
+def test_the_topic_that_is_judged_is_the_one_that_is_read() -> None:
+    """L1: also where an option is there twice, which a declaration may not have."""
+    for first, last in (("t", "free"), ("free", "t")):
+        table = TableDeclaration("mine", "kafka", options={"cluster": "code", "topic": first, "TOPIC": last})
+        judged = why_not_own(table, Privilege.READ, access())
+        assert bool(judged) is (option(table, "topic") == "t")
 
 
 def test_all_that_a_script_may_not_do_is_told_at_once() -> None:

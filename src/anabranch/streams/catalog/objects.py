@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from anabranch.streams.catalog.names import ObjectName
+from anabranch.streams.connectors import option
 from anabranch.streams.tables import Column, TableDeclaration
 
 
@@ -88,7 +89,5 @@ def kind_of(found: CatalogObject) -> ObjectKind:
 
 def topic_of(declaration: TableDeclaration) -> tuple[str, str] | None:
     """Cluster code and topic of a Kafka table; None of any other."""
-    options = {name.lower(): value for name, value in declaration.options.items()}
-    if declaration.provider.lower() != "kafka" or not options.get("cluster") or not options.get("topic"):
-        return None
-    return options["cluster"], options["topic"]
+    cluster, topic = option(declaration, "cluster"), option(declaration, "topic")
+    return (cluster, topic) if declaration.provider.lower() == "kafka" and cluster and topic else None
