@@ -33,7 +33,11 @@ FUNCTIONS: Mapping[str, str] = MappingProxyType(
 """Functions that are not there, with why."""
 
 _SETTABLE = re.compile(
-    r"spark\.sql\.(shuffle\.partitions|session\.timezone|ansi\.enabled|adaptive\.[a-z.]+|autobroadcastjointhreshold"
+    r"spark\.sql\.(shuffle\.partitions|session\.timezone|ansi\.enabled|autobroadcastjointhreshold"
+    r"|adaptive\.(enabled|advisorypartitionsizeinbytes|autobroadcastjointhreshold|coalescepartitions\.[a-z]+"
+    r"|skewjoin\.[a-z]+|localshufflereader\.enabled|nonemptypartitionratioforbroadcastjoin"
+    r"|maxshuffledhashjoinlocalmapthreshold|optimizeskewsinrebalancepartitions\.enabled"
+    r"|rebalancepartitionssmallpartitionfactor|applyfinalstageshuffleoptimizations)"
     r"|broadcasttimeout|mapkeydeduppolicy|legacy\.timeparserpolicy|maxmetadatastringlength"
     r"|streaming\.(nodatamicrobatches\.enabled|multiplewatermarkpolicy|minbatchestoretain|maxbatchestoretaininmemory"
     r"|statestore\.(maintenanceinterval|mindeltasforsnapshot|rocksdb\.[a-z.]+)"
