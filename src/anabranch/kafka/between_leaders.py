@@ -1,4 +1,4 @@
-"""Asking brokers again of which one is behind the other: what they say of a partition's leader settles within moments."""
+"""Asking brokers again where one is behind the other: what they say of leaders settles within moments."""
 
 from __future__ import annotations
 
