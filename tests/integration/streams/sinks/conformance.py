@@ -11,11 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DayTimeIntervalType, StructField, StructType
 
@@ -76,6 +77,34 @@ class Conformance:
         later.close()
         assert names(lab) == {1: "a", 2: "b"}
         assert (sink.counts.records, later.counts.records, later.counts.last_batch) == (2, 0, 7)
+
+    def test_a_query_with_state_goes_on_behind_a_batch_that_is_there(
+        self, lab: Lab, sink: BatchSink, spark: SparkSession, tmp_path: Path
+    ) -> None:
+        """Killed after the sink has a batch, and before the checkpoint says so: its next start does not fail."""
+        (tmp_path / "in").mkdir()
+        lines = spark.readStream.format("text").schema("value STRING").load(str(tmp_path / "in"))
+        counts = lines.groupBy(F.col("value").cast("long").alias("id")).agg(F.count("*").cast("string").alias("name"))
+
+        def start(write: Callable[[DataFrame, int], None]) -> None:
+            writer = counts.writeStream.foreachBatch(write).outputMode("update").trigger(availableNow=True)
+            query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+            assert query.awaitTermination(int(LONG_TIMEOUT_S))
+
+        def killed(batch: DataFrame, number: int) -> None:
+            sink.write(batch, number)
+            raise KeyError("killed")
+
+        (tmp_path / "in" / "a").write_text("1\n2\n2\n")
+        with pytest.raises(StreamingQueryException, match="killed"):
+            start(killed)
+        later = open_sink(lab, fence=2)
+        start(later.write)
+        assert (names(lab), later.counts.records, later.counts.last_batch) == ({1: "1", 2: "2"}, 0, 0)
+        (tmp_path / "in" / "b").write_text("2\n3\n")
+        start(later.write)
+        later.close()
+        assert names(lab) == {1: "1", 2: "3", 3: "1"}
 
     def test_an_earlier_batch_is_refused(self, lab: Lab, sink: BatchSink, spark: SparkSession) -> None:
         """A checkpoint that was set back overwrites nothing that is newer."""
