@@ -288,7 +288,7 @@ class Streaming:
             has_run, places = await self._stored.ask(
                 lambda: (streams.has_run(stream.name), streams.places(stream.name))
             )
-            made = await self._stored.ask(lambda: streams.begin(run, now))
+            made = await self._stored.ask(lambda: streams.begin(run, now, stream.revision))
         except (StreamRunsError, StreamChangedError) as error:
             log.info("a stream was not started", stream=stream.name, why=error.message)
             return
@@ -381,5 +381,8 @@ def _begin_of(stream: StoredStream, version: int) -> StreamBegin:
     if stream.begin.get("version") != version:
         return StreamBegin()
     return StreamBegin(
-        stream.asked_at, StateChoice(stream.begin["state"]), stream.begin["start"], stream.begin.get("checkpoint", "")
+        stream.begin_number,
+        StateChoice(stream.begin["state"]),
+        stream.begin["start"],
+        stream.begin.get("checkpoint", ""),
     )

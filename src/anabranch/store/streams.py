@@ -6,6 +6,8 @@ Invariants
     S17  a version is never changed; of two who save over the same version one is refused.
     S20  where there is a bound, no start brings more streams to run at once, of however many who start some at once.
          One that has a run, or is to have one, counts; one that failed for good does not.
+    S21  a run begins as its stream was read, or not at all: nothing is passed over that a person has changed since.
+    S22  how a start is to begin has a higher number than any before it, also where the clock was put back.
 """
 
 from __future__ import annotations
@@ -111,12 +113,12 @@ class StoredStreams:
         """
         runs = wanted is StreamWanted.RUNNING
         values: dict[str, Any] = {"wanted": wanted, "asked_at": now_ms} if runs else {"wanted": wanted}
-        if runs and begin is not None:
-            values["begin"] = begin
         with self._database.begin() as connection:
             if runs and most is not None:
                 _one_at_a_time(connection)
                 _check_room(connection, name, most)
+            if runs and begin is not None:
+                values["begin"] = {**begin, "number": max(now_ms, _locked(connection, name).begin_number + 1)}
             _raise_revision(connection, name, revision, **values)
             if ends:
                 _ask_to_end(connection, ends, name, now_ms)
@@ -142,15 +144,16 @@ class StoredStreams:
 
     # -- runs ------------------------------------------------------------------------------------------
 
-    def begin(self, run: StoredStreamRun, now_ms: int) -> StoredStreamRun:
+    def begin(self, run: StoredStreamRun, now_ms: int, revision: int | None = None) -> StoredStreamRun:
         """Note a run before its process is started, with the next fence (S15, S16).
 
-        Raises StreamRunsError where one is open, StreamChangedError where the stream is no longer wanted to run.
+        ``revision`` is that with which its stream was read (S21).  Raises StreamRunsError where one is open,
+        StreamChangedError where the stream is no longer wanted to run, or was changed since.
         """
         try:
             with self._database.begin() as connection:
                 stream = _locked(connection, run.stream)
-                if stream.wanted is not StreamWanted.RUNNING:
+                if stream.wanted is not StreamWanted.RUNNING or revision not in (None, stream.revision):
                     raise StreamChangedError(run.stream)
                 check_follows(stream.state, StreamState.STARTING)
                 made = replace(run, fence=stream.fence + 1)
@@ -181,16 +184,21 @@ class StoredStreams:
     def close(
         self, run_id: str, state: StreamState, why: str, code: int | None, *, failed: bool, over: bool, now_ms: int
     ) -> bool:
-        """Note the end of a run and what its stream becomes; whether it was open.  ``over``: it is wanted no more."""
+        """Note the end of a run and what its stream becomes; whether it was open.
+
+        ``over``: it is wanted no more, unless somebody has asked it to end, and to begin again, meanwhile.
+        """
         with self._database.begin() as connection:
             still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None)
-            name = connection.execute(select(STREAM_RUNS.c.stream).where(*still).with_for_update()).scalar()
-            if name is None:
+            asked = select(STREAM_RUNS.c.stream, STREAM_RUNS.c.stopping_at).where(*still).with_for_update()
+            row = connection.execute(asked).first()
+            if row is None:
                 return False
+            name = row.stream
             ended = {"open": None, "ended_at": now_ms, "exit_code": code, "failed": failed, "why": why[:MOST_WHY]}
             connection.execute(update(STREAM_RUNS).where(*still).values(**ended))
             _become(connection, name, state, why, now_ms)
-            if over:
+            if over and row.stopping_at is None:
                 wanted = {"wanted": StreamWanted.STOPPED}
                 connection.execute(update(STREAMS).where(STREAMS.c.name == name).values(**wanted))
         return True

@@ -16,7 +16,8 @@ class StoredStream:
     """A stream as it is kept; ``revision`` counts what persons have changed of it.
 
     ``since`` is when it came into its state, ``asked_at`` when a person last started it (ms), 0 for never.  ``begin``
-    is how that start goes on from its checkpoints (``state``, ``start``, and the ``version`` that it was said of).
+    is how that start goes on from its checkpoints (``state``, ``start``, the ``version`` that it was said of, and its
+    ``number``, which rises with each).
     """
 
     name: str
@@ -33,6 +34,11 @@ class StoredStream:
     asked_at: int
     fence: int
     begin: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def begin_number(self) -> int:
+        """The number of how it is to begin; of one that was written without, when that was."""
+        return int(self.begin.get("number", self.asked_at))
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _running(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction 
 
 
 def _ended(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction:
-    if run.is_finished:
+    if run.is_finished and run.stopping_since_ms is None:
         return CloseRun(StreamState.STOPPED, "it has read all that there was", is_over=True)
     if seen.wanted is StreamWanted.STOPPED or run.stopping_since_ms is not None:
         return CloseRun(StreamState.STOPPED, "")

@@ -108,6 +108,45 @@ def test_each_start_has_a_higher_fence_and_its_end_is_noted_once(database: Datab
     assert store.supervised()[0].failures == (NOW + 30,)
 
 
+def test_a_run_begins_as_the_stream_was_read_or_not_at_all(database: Database) -> None:
+    """S21: what a person has published, or has said of its next start, is never passed over."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    read = store.get("counts").revision
+    begin = {"version": 1, "state": "refuse", "start": "earliest"}
+    store.want("counts", read, StreamWanted.RUNNING, NOW + 1, begin=begin)
+    with pytest.raises(StreamChangedError):
+        store.begin(run(1), NOW + 2, read)
+    assert (store.open_run("counts"), store.get("counts").fence) == (None, 0)
+    assert store.begin(run(1), NOW + 2, read + 1).fence == 1
+
+
+def test_a_run_that_is_restarted_as_it_is_noted_to_have_read_all_is_still_wanted(database: Database) -> None:
+    """Whoever looked at it had not seen the request."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    begun = store.begin(run(1), NOW)
+    store.want("counts", store.get("counts").revision, StreamWanted.RUNNING, NOW + 1, begun.id)
+    store.close(begun.id, StreamState.STOPPED, "it has read all", 0, failed=False, over=True, now_ms=NOW + 2)
+    assert (store.get("counts").wanted, store.get("counts").state) == (StreamWanted.RUNNING, StreamState.STOPPED)
+
+
+def test_how_a_start_is_to_begin_has_a_higher_number_each_time(database: Database) -> None:
+    """S22: a checkpoint that is made for it is called by that, and is not taken for one that was made before."""
+    store = StoredStreams(database)
+    store.add(STREAM, FIRST)
+    numbers = []
+    for revision, now in enumerate((NOW, NOW, NOW - 500, NOW + 9), 1):
+        store.want("counts", revision, StreamWanted.RUNNING, now, begin={"version": 1, "start": "earliest"})
+        assert store.get("counts").asked_at == now
+        numbers.append(store.get("counts").begin_number)
+    assert numbers == [NOW, NOW + 1, NOW + 2, NOW + 9]
+    store.change("counts", 5, begin={"version": 1, "start": "earliest"})
+    assert store.get("counts").begin_number == NOW + 9
+
+
 def test_a_run_that_was_asked_to_end_is_stopping_and_one_that_is_over_is_wanted_no_more(database: Database) -> None:
     """A second request to end changes nothing."""
     store = StoredStreams(database)
@@ -118,6 +157,8 @@ def test_a_run_that_was_asked_to_end_is_stopping_and_one_that_is_over_is_wanted_
     store.stopping(begun.id, "counts", NOW + 9)
     assert store.runs_of("counts")[0].stopping_at == NOW + 5
     assert store.get("counts").state is StreamState.STOPPING
+    store.close(begun.id, StreamState.STOPPED, "", 0, failed=False, over=False, now_ms=NOW + 9)
+    begun = store.begin(run(2), NOW + 9)
     store.close(begun.id, StreamState.STOPPED, "", 0, failed=False, over=True, now_ms=NOW + 10)
     found = store.get("counts")
     assert (found.state, found.wanted, found.since) == (StreamState.STOPPED, StreamWanted.STOPPED, NOW + 10)

@@ -68,6 +68,14 @@ def test_a_run_that_has_read_all_is_wanted_no_more() -> None:
     assert action == CloseRun(StreamState.STOPPED, "it has read all that there was", is_over=True)
 
 
+def test_a_run_that_is_restarted_as_it_ends_by_itself_is_started_again() -> None:
+    """L2: whoever has asked for the restart is obeyed, though the run had read all that there was."""
+    run = SeenStreamRun(False, True, 0, is_finished=True, stopping_since_ms=5)
+    action = decide(SeenStream(StreamState.STOPPING, StreamWanted.RUNNING, run, (), RestartPolicy()), 10)
+    assert action == CloseRun(StreamState.STOPPED, "")
+    assert decide(SeenStream(StreamState.STOPPED, StreamWanted.RUNNING, None, (), RestartPolicy()), 10) == BeginRun()
+
+
 class Supervised(RuleBasedStateMachine):
     """A stream with its store and its process."""
 
@@ -79,6 +87,8 @@ class Supervised(RuleBasedStateMachine):
         self.failures: list[int] = []
         self.begun = 0
         self.asked_at = 0
+        self.is_owed = False
+        """Whether a person has asked for a restart that has not begun."""
 
     def become(self, state: StreamState) -> None:
         """As the store does."""
@@ -94,7 +104,7 @@ class Supervised(RuleBasedStateMachine):
         if isinstance(action, BeginRun):
             assert self.run is None and self.wanted is StreamWanted.RUNNING
             self.become(StreamState.STARTING)
-            self.run, self.begun = SeenStreamRun(True), self.begun + 1
+            self.run, self.begun, self.is_owed = SeenStreamRun(True), self.begun + 1, False
         elif isinstance(action, TellState):
             self.become(action.state)
         elif isinstance(action, AskRun):
@@ -126,13 +136,14 @@ class Supervised(RuleBasedStateMachine):
     @rule()
     def want_stopped(self) -> None:
         """A person stops it."""
-        self.wanted = StreamWanted.STOPPED
+        self.wanted, self.is_owed = StreamWanted.STOPPED, False
 
     @precondition(lambda self: self.run is not None and self.run.is_alive and self.run.stopping_since_ms is None)
     @rule()
     def restart(self) -> None:
         """A person has it end and begin again."""
         assert self.run is not None
+        self.is_owed = True
         self.wanted, self.asked_at = StreamWanted.RUNNING, self.now
         self.run = SeenStreamRun(True, self.run.has_started, stopping_since_ms=self.now)
         self.become(StreamState.STOPPING)
@@ -173,6 +184,7 @@ class Supervised(RuleBasedStateMachine):
         rest = {StreamWanted.RUNNING: {StreamState.RUNNING, StreamState.FAILED}}
         stopped = {StreamState.DRAFT, StreamState.STOPPED, StreamState.FAILED}
         assert self.state in rest.get(self.wanted, stopped)
+        assert not self.is_owed
 
 
 TestSupervised = Supervised.TestCase
