@@ -12,7 +12,7 @@ from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.standing import LEADS, WaveVerb
 from anabranch.migration.steps import Part, StepKind
 
-ABSENT, IDS, DENIED, MADE, BEFORE, LANES = "absent", "ids", "denied", "made", "before", "lanes"
+ABSENT, IDS, DENIED, MADE, BEFORE, LANES, ANSWERS = "absent", "ids", "denied", "made", "before", "lanes", "answers"
 Results = dict[str, Mapping[str, Any]]
 _LIFTS = (*LEADS, WaveVerb.CANCEL)
 _DENIES = (*_LIFTS, WaveVerb.RECONCILE)
@@ -24,6 +24,7 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     A purge is told which topics were made, and a reconcile where copies ended as the cluster was lost.  A switch to
     where applications were before, and a cancel, are told which rules of the fence were made there when they left, and
     which were not.
+    One that leads away from a lost cluster where some may have gone on is told that this may answer again (L4).
     Whoever denies writing again, or lifts it, where a fence was left behind, is told what had been denied before that.
     """
     all_ = list(runs)
@@ -31,6 +32,8 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     found = _made(leg.wave, done) if purge else {}
     if verb is WaveVerb.RECONCILE:
         found |= _lost(leg.wave, done)
+    if verb in LEADS and (led := [run for run in done if run.what in LEADS]) and led[-1].leads_to_lost:
+        found |= {key_of(StepKind.PROVE_LOST, leg.wave.name): {ANSWERS: True}}
     if FenceKind.ACL in leg.wave.fences and verb in _LIFTS:
         found |= _denied(leg, done)
     if FenceKind.ACL in leg.wave.fences and verb in _DENIES:

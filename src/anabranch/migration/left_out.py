@@ -25,7 +25,6 @@ _LANDS_THERE = {
     StepKind.PAUSE_LINK,
     StepKind.RESUME_LINK,
     StepKind.RUN_LINK,
-    StepKind.STOP_LINK,
     StepKind.PURGE,
 }
 """Steps that change something on the cluster where a leg ends: its link is stored there, too."""
@@ -54,7 +53,7 @@ def is_left_out(leg: Leg, step: MigrationStep, lost: End) -> bool:
             return not is_there
         case StepKind.PUT_BACK:
             return is_left_out(leg, put_back_of(step), lost)
-        case StepKind.DELETE_LINK:
+        case StepKind.DELETE_LINK | StepKind.STOP_LINK:
             legs = (leg.at(number) for number in range(leg.number + 1))
             return any(one.link == step.subject and one.ends_at is lost for one in legs)
         case _:

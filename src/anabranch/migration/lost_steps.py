@@ -46,11 +46,18 @@ def told_by(leg: Leg, part: Part) -> Leg:
     return leg.at(leg.number - 2) if went_ahead and leg.number > 1 else leg
 
 
-def lost_switch_steps(leg: Leg, part: Part, groups: UnknownGroups) -> tuple[MigrationStep, ...]:
-    """What a switch, or a reverse, does where the cluster that is left does not answer (M3)."""
+def lost_switch_steps(
+    leg: Leg, part: Part, groups: UnknownGroups, *, is_halfway: bool = False
+) -> tuple[MigrationStep, ...]:
+    """What a switch, or a reverse, does where the cluster that is left does not answer (M3).
+
+    One that was lost while the wave was being led there (``is_halfway``) is left also where it answers again.
+    """
     moves_readers, moves_writers = part is not Part.PRODUCERS, part is not Part.CONSUMERS
     wave = leg.wave.name
     gone = f"ask each bootstrap server of {leg.here} for {LOOK_LOST_S:g} s: one that answers forbids this"
+    if is_halfway:
+        gone = f"{leg.here} was lost while it was being led there: it is left also where it answers again"
     return (
         MigrationStep(StepKind.PROVE_LOST, wave, gone),
         *(_cut(leg, part) if moves_writers else readers_held(leg)),
@@ -112,7 +119,11 @@ def returned_steps(leg: Leg, left: Iterable[MigrationStep]) -> tuple[MigrationSt
 
 
 def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
-    """What is done once the cluster is back where ``leg`` begins, which had been left without it (M3)."""
+    """What is done once the cluster is back where ``leg`` begins, which had been left without it (M3).
+
+    The link that copied there before may still run, if the cluster was lost before it was stopped: it would write
+    behind the ends that are pinned.
+    """
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     back = f"see that {leg.here} answers, and is the cluster that was left"
     found = {
@@ -122,6 +133,7 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     }[tail]
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, back),
+        *((stop_link(leg.at(leg.number - 1)),) if leg.number else ()),
         *(
             MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, Part.ALL))
             for fence in leg.wave.fences

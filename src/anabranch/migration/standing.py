@@ -6,6 +6,8 @@ Invariant
         the wave is as before: on the same leg where only consumers were, and behind the next one where producers wrote
         there.
     L3  a wave that was led away from a lost cluster is led there only once a reconcile has made the way.
+    L4  a wave that was being led to a cluster as that was lost, and of which some may have gone on there, is led away
+        from it before anything else is done for it: what leads the others there was left out.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class WaveStanding:
 
     ``lost`` is how it stands with a cluster that it was led away from as that was lost, None where there is a way
     there, or it was not.  ``gone`` is the cluster that did not answer when something was done last, and ``left`` the
-    run that was taken back then and left something behind where its applications were to be left.
+    run that was taken back then and left something behind where its applications were to be left.  ``is_halfway``: the
+    last run that led it ended without the cluster that it led to.
     """
 
     leg: Leg
@@ -66,6 +69,7 @@ class WaveStanding:
     lost: LostCluster | None = None
     gone: End | None = None
     left: WaveRun | None = None
+    is_halfway: bool = False
 
     @property
     def is_gone(self) -> bool:
@@ -108,6 +112,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     lost: LostCluster | None = None
     gone: End | None = None
     left: WaveRun | None = None
+    is_halfway = False
     for run in runs:
         leg = Leg(migration, wave, run.leg)
         if run.state.is_open:
@@ -129,6 +134,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
                 gone, left = leg.begins_at if goes_without(run) else without, None
+                is_halfway = run.leads_to_lost
                 if loses_tail(run):
                     lost = LostCluster(leg.begins_at, LostState.GONE, doubts_of(run.results))
             case WaveVerb.RECONCILE:
@@ -137,10 +143,11 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
                 state, number, switched, lost, gone, left = WaveState.PLANNED, 0, set(), None, None, None
+                is_halfway = False
             case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, gone, left)
+    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, gone, left, is_halfway)
 
 
 def _reconciled(end: End, run: WaveRun) -> LostCluster | None:

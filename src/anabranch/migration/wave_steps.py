@@ -75,6 +75,8 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         return WavePart(leg, Part.ALL, cancel_steps(leg, purge=True))
     if state is WaveState.PLANNED:
         raise refuse("it is not started", f"start it: `{command.format('start')}`")
+    if stands.is_halfway and not _leads_from_lost(stands, verb, asked):
+        raise refuse(*_halfway(stands))
     led_by = WaveVerb.SWITCH if leg.leads_back else WaveVerb.REVERSE
     if stands.lost is not None and verb is not led_by:
         return _without_cluster(stands, stands.lost, verb, asked)
@@ -105,7 +107,7 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
             raise refuse(*_there_already(stands, asked))
         case WaveVerb.SWITCH | WaveVerb.REVERSE if asked.lost is not None:
             part = part if stands.switched else Part.ALL  # nothing is gained by two parts without that cluster
-            return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost))
+            return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost, is_halfway=stands.is_halfway))
         case WaveVerb.SWITCH | WaveVerb.REVERSE:
             return WavePart(leg, part, switch_steps(leg, part))
     if stands.switched:
@@ -122,6 +124,21 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         _refuse_purge(stands, asked)
         return WavePart(leg, Part.ALL, lost_complete_steps(leg, is_made=True))
     return WavePart(leg, Part.ALL, (*cancel_steps(leg, purge=asked.purge), *_put_back(stands)))
+
+
+def _leads_from_lost(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> bool:
+    """Whether applications are led away from the lost cluster that some of them may have gone to."""
+    return asked.lost is not None and verb is (WaveVerb.SWITCH if stands.gone is End.SOURCE else WaveVerb.REVERSE)
+
+
+def _halfway(stands: WaveStanding) -> tuple[str, str]:
+    """Why nothing else is done for a wave some of whose applications may have gone on on a lost cluster (L4)."""
+    assert stands.gone is not None
+    leg, (verb, flag) = stands.leg, LEADS_FROM[stands.gone]
+    gone = leg.migration.at(stands.gone)
+    why = f"{gone} was lost while it was being led there: some may go on there, and what leads the others was left out"
+    command = f"anabranch migrate {verb} {leg.migration.name} --wave {leg.wave.name} {flag}"
+    return why, f"lead all away from there first, also where {gone} answers again: `{command}`"
 
 
 def _put_back(stands: WaveStanding) -> tuple[MigrationStep, ...]:
@@ -179,7 +196,7 @@ def _led_again(stands: WaveStanding, went: Part, groups: UnknownGroups) -> WaveP
         )
         raise WaveStateError(name, wave, verb, why, fix)
     again = leg.next
-    return WavePart(again, went, lost_switch_steps(again, went, groups))
+    return WavePart(again, went, lost_switch_steps(again, went, groups, is_halfway=stands.is_halfway))
 
 
 def _without_cluster(stands: WaveStanding, lost: LostCluster, verb: WaveVerb, asked: WaveOptions) -> WavePart:

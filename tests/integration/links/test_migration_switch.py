@@ -64,6 +64,11 @@ class Journals:
         return KeptRun(run, before.revision + 1, before.cancelled)
 
 
+def stored_on(link: str) -> str:
+    """The cluster of a wave's link."""
+    return "old" if link.endswith("-back") else "new"
+
+
 @dataclass
 class Stand:
     """A migration of one wave between two clusters whose links run in this process; it is the steps' desk."""
@@ -95,16 +100,18 @@ class Stand:
 
     # -- the desk --------------------------------------------------------------------------------------
 
-    async def run_link(self, _: str, name: str) -> None:
+    async def run_link(self, there: str, name: str) -> None:
         """In threads of this process."""
+        assert there == stored_on(name)
         if name not in self.runs:
             made = Running(self.link(name), f"run-{next(_numbers)}", 60.0, 1)
             self.stack.callback(self._stop, name)
             self.runs[name] = made
             made.start()
 
-    async def stop_link(self, _: str, name: str) -> None:
+    async def stop_link(self, there: str, name: str) -> None:
         """If it runs."""
+        assert there == stored_on(name)
         await asyncio.to_thread(self._stop, name)
 
     def _stop(self, name: str) -> None:

@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 
 from anabranch.migration.lost import LostState
+from anabranch.migration.options import TailChoice, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
-from anabranch.migration.wave_steps import steps_for
+from anabranch.migration.wave_steps import WaveStateError, steps_for
 from qa import links as engine
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
@@ -63,6 +64,7 @@ def assert_led_again(made: LostStand, run: WaveRun) -> None:
     """Somebody may have gone on there: the wave is switched without the source, and reconciled once it is back."""
     (topic,), (group,) = made.wave.topics, made.wave.groups
     assert (run.state, made.stands.state, made.stands.leg.number) == (WaveRunState.DONE, WaveState.COPYING, 2)
+    assert made.leg(1).link in made.runs
     end = newest_offset(made.new, topic)
     found = made.ended(WaveVerb.SWITCH, LOST)
     assert (found.state, found.why) == (WaveRunState.DONE, "")
@@ -74,6 +76,7 @@ def assert_led_again(made: LostStand, run: WaveRun) -> None:
     made.back()
     found = made.ended(WaveVerb.RECONCILE)
     assert (found.why, found.state, made.stands.lost) == ("", WaveRunState.DONE, None)
+    assert set(made.runs) == {made.leg(3).link}, "what copied there before has ended, before ends were pinned"
     assert_keeps_up(made)
 
 
@@ -90,6 +93,32 @@ def test_a_source_that_dies_on_the_way_back_is_left_there(clusters: Clusters, st
         )
         assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
         assert values(made.old, topic) == values(made.new, topic)
+
+
+def test_a_source_that_comes_back_by_itself_is_led_from_all_the_same(clusters: Clusters, store: str) -> None:
+    """Nobody published positions there: those that are there are old.  What it has more is named."""
+    with stand(clusters, store) as made:
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
+        written(made)
+        kinds = [step.kind for step in steps_for(made.stands, WaveVerb.REVERSE).steps]
+        run = made.left_alone(WaveVerb.REVERSE, at(kinds.index(StepKind.RUN_REVERSE), True), within=True)
+        assert run.state is WaveRunState.DONE and made.stands.is_halfway
+        made.back()
+        produce(made.old, topic, numbered(3, first=next(_first)))
+        for verb in (WaveVerb.RECONCILE, WaveVerb.SWITCH, WaveVerb.CANCEL):
+            with pytest.raises(WaveStateError, match="old was lost while it was being led there"):
+                steps_for(made.stands, verb)
+        end = newest_offset(made.new, topic)
+        led = made.ended(WaveVerb.SWITCH, LOST)
+        assert (led.why, led.state) == ("", WaveRunState.DONE)
+        assert committed(made.new, group, [(topic, 0)])[topic, 0] == (end - 5, "read")
+        written(made)
+        refused = made.ended(WaveVerb.RECONCILE)
+        assert f"3 records (offsets {end} to {end + 2}) of {topic}-0" in refused.why
+        appended = made.ended(WaveVerb.RECONCILE, WaveOptions(tail=TailChoice.APPEND))
+        assert (appended.why, appended.state) == ("", WaveRunState.DONE)
+        assert values(made.new, topic)[-3:] == values(made.old, topic)[-3:]
 
 
 @pytest.mark.full

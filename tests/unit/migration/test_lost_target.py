@@ -22,7 +22,17 @@ from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import Part, StepKind, parts
 from anabranch.migration.wave_steps import WaveStateError, steps_for
 from tests.unit.migration.test_lost import ASKS_LEFT
-from tests.unit.migration.test_lost_way_back import at_each_point, done, ended, made, migration, stands, switched, waves
+from tests.unit.migration.test_lost_way_back import (
+    assert_led_away_first,
+    at_each_point,
+    done,
+    ended,
+    made,
+    migration,
+    stands,
+    switched,
+    waves,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -113,6 +123,9 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
     assert (after.gone, after.open) == (End.TARGET, None)
     told = left_out_words(leg, over)
     assert any("`anabranch migrate reverse move --wave orders --target-lost`" in one for one in told) is not is_home
+    assert after.is_halfway is not is_home
+    if not is_home:
+        assert_led_away_first(after, WaveVerb.REVERSE)
     if is_home:
         assert (after.leg, after.switched, after.state) == (before.leg, before.switched, before.state)
     if not after.leg.leads_back and not after.switched:

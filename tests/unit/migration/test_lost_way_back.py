@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.migration.inherited import inherited
+from anabranch.migration.ends import End
+from anabranch.migration.inherited import ANSWERS, inherited
 from anabranch.migration.journal import run_fields, run_of
-from anabranch.migration.left_out import LEFT_OUT, is_left_out, left_out_words
+from anabranch.migration.left_out import LEADS_FROM, LEFT_OUT, is_left_out, left_out_words
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import LostState, loses_tail
 from anabranch.migration.lost_steps import told_by
@@ -24,6 +26,7 @@ from anabranch.migration.run import (
     begun,
     decide,
     finished,
+    key_of,
     lost_meanwhile,
     postponed,
     put_back,
@@ -147,6 +150,9 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
     leg = Leg(migration(wave), wave, over.leg)
     told = left_out_words(leg, over)
     assert any("migrate switch move --wave orders --source-lost" in one for one in told) is not is_home
+    assert after.is_halfway is not is_home
+    if not is_home:
+        assert_led_away_first(after, WaveVerb.SWITCH)
     if is_home:
         assert (after.leg, after.switched, after.state) == (before.leg, before.switched, before.state)
     if after.leg.leads_back and not after.switched:
@@ -156,14 +162,27 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
             steps_for(after, WaveVerb.SWITCH, LOST)
         return None
     led = made(wave, [*runs, over], WaveVerb.SWITCH, LOST)
+    told_before = inherited(leg.at(led.leg), WaveVerb.SWITCH, [*runs, over], purge=False)
+    assert told_before.get(key_of(StepKind.PROVE_LOST, wave.name)) == (None if is_home else {ANSWERS: True})
     assert led.leg == 2 and not {step.kind for step in led.steps} & {StepKind.PREFLIGHT, StepKind.DRAIN, StepKind.PIN}
     home = stands(wave, [*runs, over, done(led)])
-    assert home.state is WaveState.SWITCHED and home.is_gone and not home.switched
+    assert home.state is WaveState.SWITCHED and home.is_gone and not home.switched and not home.is_halfway
     if loses_tail(led):
         assert home.leg.number == 3 and home.lost is not None and home.lost.state is LostState.GONE
         return None
     assert home.leg.number == 1 and home.lost is None
     return assert_regained(wave, [*runs, over, done(led)])
+
+
+def assert_led_away_first(after: WaveStanding, leads_away: WaveVerb) -> None:
+    """Whatever else is asked for would rest on what was left out, and says by which command it is led away (L4)."""
+    flag = LEADS_FROM[End.SOURCE if leads_away is WaveVerb.SWITCH else End.TARGET][1]
+    for verb, asked in itertools.product(WaveVerb, (PLAIN, LOST)):
+        if verb is WaveVerb.START or (verb, asked) == (leads_away, LOST):
+            continue
+        with pytest.raises(WaveStateError, match="was lost while it was being led there") as error:
+            steps_for(after, verb, asked)
+        assert error.value.hint.endswith(f"`anabranch migrate {leads_away.value} move --wave orders {flag}`")
 
 
 def assert_regained(wave: Wave, runs: list[WaveRun]) -> None:

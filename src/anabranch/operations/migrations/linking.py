@@ -135,12 +135,13 @@ async def run_link(scene: Scene) -> Result:
 
 
 async def end_link(scene: Scene) -> None:
-    """Have a leg's link run no more that was made to run."""
-    await scene.desk.stop_link(scene.leg.there, scene.subject)
+    """Have a link of this leg, or of one before it, run no more that was made to run."""
+    legs = (scene.leg.at(number) for number in range(scene.leg.number + 1))
+    await scene.desk.stop_link(next(one.there for one in legs if one.link == scene.subject), scene.subject)
 
 
 async def stop_link(scene: Scene) -> Result:
-    """Have the leg's link run no more."""
+    """``end_link``, for good."""
     await end_link(scene)
     return None
 
