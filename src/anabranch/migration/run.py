@@ -185,7 +185,7 @@ def decide(run: WaveRun, now_ms: int, cancelled: str = "") -> tuple[NextMove, st
         return NextMove.PUT_BACK, run.why
     if run.lost and run.can_turn:
         return NextMove.TURN, run.lost
-    if not run.has_passed and run.steps[run.at].kind is not StepKind.JOURNAL:
+    if not run.has_passed:
         if cancelled:
             return NextMove.TURN, cancelled
         since = run.held_since_ms

@@ -123,15 +123,19 @@ class Killed(RuleBasedStateMachine):
 TestKilled = Killed.TestCase
 
 
-def test_a_step_that_is_the_point_of_no_return_is_not_turned_back_from() -> None:
-    """Once all before it is done, neither the deadline nor a person keeps it: who began it may have done it."""
+def test_until_the_point_of_no_return_is_written_down_a_run_is_turned_back() -> None:
+    """Also where somebody has begun that step: it looks at clusters once more, which may not answer for long."""
     run = fresh()
     while run.steps[run.at].kind is not StepKind.JOURNAL:
         assert decide(run, 0)[0] is NextMove.DO
         run = finished(begun(run), 7)
-    assert decide(run, 5_000, "a person said so")[0] is NextMove.DO
+    for one in (run, begun(run)):
+        assert decide(one, 7)[0] is NextMove.DO
+        assert decide(one, 7, "a person said so") == (NextMove.TURN, "a person said so")
+        assert decide(one, 5_000)[0] is NextMove.TURN
     run = finished(begun(run), 7)
     assert run.has_passed
+    assert decide(run, 5_000, "a person said so")[0] is NextMove.DO
 
 
 def test_what_a_step_wrote_down_is_there_for_those_after_it() -> None:

@@ -15,9 +15,9 @@ from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
-from anabranch.migration.steps import MigrationStep, Part, StepKind, switch_steps
+from anabranch.migration.steps import MigrationStep, Part, StepKind, parts, switch_steps
 from anabranch.model.topics import TopicPartition
-from anabranch.operations.migrations import ending, fencing, lost, lost_groups, steps
+from anabranch.operations.migrations import ending, fencing, lost, lost_groups, positions, steps
 from anabranch.operations.migrations.desk import Scene
 
 pytestmark = pytest.mark.unit
@@ -56,13 +56,32 @@ def refuses(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
     monkeypatch.setattr(module, name, look)
 
 
+async def _nothing(*_: object) -> None:
+    """All is as it was."""
+
+
 @pytest.mark.parametrize("part", [Part.ALL, Part.CONSUMERS])
 def test_a_source_that_is_back_is_not_left_without_it(monkeypatch: pytest.MonkeyPatch, part: Part) -> None:
     """However long groups and jobs were waited for since it was first seen to be gone."""
     refuses(monkeypatch, lost, "prove_lost")
     with pytest.raises(LookedError):
         asyncio.run(steps._bind(scene(lost_switch_steps(LEG, part, UnknownGroups.LATEST))))
-    asyncio.run(steps._bind(scene(switch_steps(LEG, part))))
+
+
+@pytest.mark.parametrize("order", WaveOrder)
+def test_what_happened_while_the_way_back_was_made_is_seen(monkeypatch: pytest.MonkeyPatch, order: WaveOrder) -> None:
+    """Records that were written behind the pinned ends, and groups that read on: of each part what it moves."""
+    wave = Wave("orders", ("orders",), ("shop",), order=order, fences=(FenceKind.OBSERVE,))
+    looks = {Part.CONSUMERS: (ending, "refuse_written"), Part.PRODUCERS: (positions, "refuse_read")}
+    for part in parts(wave):
+        made = switch_steps(Leg(Migration("move", "old", "new", (wave,)), wave), part)
+        for look in (look for whose, look in looks.items() if whose is not part):
+            with monkeypatch.context() as patched:
+                for each in looks.values():
+                    patched.setattr(*each, _nothing)
+                refuses(patched, *look)
+                with pytest.raises(LookedError):
+                    asyncio.run(steps._bind(scene(made)))
 
 
 @pytest.mark.parametrize("tail", TailChoice)
@@ -78,9 +97,12 @@ def test_a_source_that_was_written_to_since_it_was_pinned_is_looked_at_again(
 @pytest.mark.parametrize(
     ("order", "part"), [(WaveOrder.TOGETHER, Part.ALL), (WaveOrder.PRODUCERS_FIRST, Part.CONSUMERS)]
 )
-def test_who_is_held_stays_so_past_the_point_of_no_return(order: WaveOrder, part: Part) -> None:
+def test_who_is_held_stays_so_past_the_point_of_no_return(
+    monkeypatch: pytest.MonkeyPatch, order: WaveOrder, part: Part
+) -> None:
     """Clients that pause with producers, and consumers that pause by themselves."""
     desk = Desk()
+    monkeypatch.setattr(ending, "refuse_written", _nothing)
     wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=(FenceKind.ROUTES,))
     made = switch_steps(Leg(Migration("move", "old", "new", (wave,)), wave), part)
     asyncio.run(steps._bind(scene(made, desk=desk)))

@@ -53,16 +53,21 @@ class ForeignRecordsError(RefusedError):
     _hint = "find out who writes to the target already: `anabranch link show` names foreign writers"
 
 
-async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
-    """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
+async def _asked(scene: Scene) -> dict[TopicPartition, int]:
+    """The partitions of the wave, each with what asks where its log ends."""
     answer = await scene.here.metadata(sorted(scene.leg.topics))
     for topic in answer.topics.values():
         scene.here.check(topic.error, "Describe", f"topic {topic.name}")
     partitions = [TopicPartition(name, at) for name, topic in sorted(answer.topics.items()) for at in topic.partitions]
-    asked = dict.fromkeys(partitions, LATEST)
+    return dict.fromkeys(partitions, LATEST)
+
+
+async def _closed_ends(scene: Scene) -> dict[TopicPartition, int]:
+    """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
+    asked = await _asked(scene)
     stable = await ask_offsets(scene.here, asked)
     found = await ask_offsets(scene.here, asked, isolation=0)
-    open_ = [str(one) for one in partitions if stable[one] < found[one]]
+    open_ = [str(one) for one in asked if stable[one] < found[one]]
     if open_:
         raise NotYetError(f"a transaction is open on {', '.join(open_[:_NAMED])}")
     return found
@@ -70,9 +75,9 @@ async def _source_ends(scene: Scene) -> dict[TopicPartition, int]:
 
 async def quiet(scene: Scene) -> Result:
     """See for a while that no log of the wave grows and no transaction is open."""
-    before = await _source_ends(scene)
+    before = await _closed_ends(scene)
     await asyncio.sleep(scene.leg.migration.limits.quiet_ms / 1000)
-    after = await _source_ends(scene)
+    after = await _closed_ends(scene)
     grown = [one for one, end in after.items() if end > before.get(one, 0)]
     if grown:
         who = await _writers(scene.here, grown)
@@ -92,7 +97,7 @@ async def _writers(source: Cluster, partitions: list[TopicPartition]) -> str:
 
 async def pin(scene: Scene) -> Result:
     """Write down where the source's logs end."""
-    return {"ends": {str(one): end for one, end in (await _source_ends(scene)).items()}}
+    return {"ends": {str(one): end for one, end in (await _closed_ends(scene)).items()}}
 
 
 def pinned(run: WaveRun) -> Mapping[str, int]:
@@ -110,8 +115,11 @@ async def drain(scene: Scene) -> Result:
 
 
 async def refuse_written(scene: Scene) -> dict[TopicPartition, int]:
-    """The ends of the source's logs, which are those that were pinned; raises WrittenMeanwhileError."""
-    now, then = await _source_ends(scene), pinned(scene.run)
+    """The ends of the source's logs, which are those that were pinned; raises WrittenMeanwhileError.
+
+    A transaction that is open now is of somebody who writes: none was as the ends were pinned.
+    """
+    now, then = await ask_offsets(scene.here, await _asked(scene), isolation=0), pinned(scene.run)
     for one, end in now.items():
         if end > then.get(str(one), 0):
             by = await _writers(scene.here, [one])

@@ -85,13 +85,16 @@ class ClusterSteps:
 async def _bind(scene: Scene) -> Result:
     """The point of no return is one in the journal; those that are held must be so from here on.
 
-    What a run rests on is looked at once more: that the cluster is still gone, or that nobody has written to one that
-    is back.
+    What a run rests on is looked at once more: that the cluster is still gone, that nobody has written to one that is
+    back, or that nobody has written or read on since the last look, while the way back was made.
     """
+    kinds = {step.kind for step in scene.run.steps}
     if goes_without(scene.run):
         await lost.prove_lost(scene)
-    if any(step.kind is StepKind.FIND_TAIL for step in scene.run.steps):
+    if StepKind.PIN in kinds:
         await ending.refuse_written(scene)
+    if StepKind.VERIFY_END in kinds:
+        await positions.refuse_read(scene)
     if holds_clients(scene.run.steps):
         await scene.desk.bind(scene.leg, scene.run)
     return None
