@@ -27,9 +27,9 @@ from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.state.results import NoPositionError, OpenBatchError
 
 NOTED = "script.json"
-FENCE, ARRIVING, MOVED = "fence", "arriving.json", "moved.json"
-"""Beside the queries' directories: numbers of starts, and marks of checkpoints that come or went."""
-_RESERVED = frozenset({NOTED, FENCE, ARRIVING, MOVED})
+FENCE, ARRIVING, MOVED, ENDED = "fence", "arriving.json", "moved.json", "ended.json"
+"""Beside the queries' directories: numbers of starts, marks of checkpoints that come or went, and how they ended."""
+_RESERVED = frozenset({NOTED, FENCE, ARRIVING, MOVED, ENDED})
 _BEGINS = "begins.json"
 _MOST = 64 << 20
 _PINS = TypeAdapter(tuple[ArtifactPin, ...])

@@ -75,7 +75,7 @@ class PySparkLab:
         spec = StreamRunSpec(
             "lab", 1, "run", 1, text, self.place, trigger=trigger, begin=begin or StreamBegin(), kind=StreamKind.PYSPARK
         )
-        job = FileJob(self.lab.spark, spec, self.lab.clusters, open_files(self.place), "lab.py")
+        job = FileJob(self.lab.spark, spec, self.lab.clusters, open_files(self.place), "lab.py", {})
         run = FileRun(job, text, "lab.py")
         deadline = time.monotonic() + LONG_TIMEOUT_S
         self.rows_in = 0

@@ -16,7 +16,7 @@ from anabranch.sandbox import SandboxCluster
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.topics import admin, create, fresh
-from tests.integration.streams.lab import produce_json
+from tests.integration.streams.lab import consumed, produce_json
 
 pytestmark = pytest.mark.full
 
@@ -94,6 +94,40 @@ def test_a_stream_that_is_stopped_and_one_that_is_killed_go_on_exactly(
     assert events(runs)[-1]["outcome"] == "finished"
     assert events(runs)[-1]["queries"]["kept"]["rows_in"] <= 600
     assert kept(spark, out) == list(range(600))
+
+
+def test_one_whose_cluster_has_forgotten_its_batches_goes_on_and_an_older_checkpoint_is_noticed(
+    runs: Runs, here: SandboxCluster
+) -> None:
+    """It stood still for longer than the cluster keeps commits of a group without members (here: the group goes)."""
+    topic, out = create(here, fresh("rested")), create(here, fresh("rested-out"))
+    text = (
+        "CREATE TABLE numbers (n BIGINT) USING kafka OPTIONS (cluster 'new', topic '{topic}');\n"
+        f"CREATE TABLE kept (n BIGINT) USING kafka OPTIONS (cluster 'new', topic '{out}');\n"
+        "INSERT INTO kept SELECT n FROM numbers;\n"
+    )
+    file, _ = script(runs, topic, text)
+    checkpoints = runs.directory / "ck"
+    run = ("stream", "run", file, "--checkpoints", str(checkpoints), "--trigger", "availableNow", *HERE)
+
+    def forget() -> None:
+        query = json.loads((checkpoints / "kept" / "metadata").read_text())["id"]
+        group = f"anabranch-sink-{query}"
+        for future in admin(here).delete_consumer_groups([group]).values():
+            future.result()
+
+    for first in (0, 10, 20):
+        produce_json(here, topic, numbers(first, 10))
+        assert runs.run(*run) == 0
+        forget()
+    assert [json.loads(value or b"")["n"] for _, value in consumed(here, out, 30)] == list(range(30))
+
+    for log in ("offsets", "commits"):
+        (checkpoints / "kept" / log / "2").unlink()
+        (checkpoints / "kept" / log / ".2.crc").unlink()
+    assert runs.run(*run) != 0
+    assert any("whether batch 2 of query" in line and "cannot be determined" in line for line in runs.said)
+    assert len(consumed(here, out, 30)) == 30
 
 
 def test_a_preview_shows_rows_and_leaves_nothing_behind(runs: Runs, here: SandboxCluster) -> None:

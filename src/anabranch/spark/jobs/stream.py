@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -71,6 +71,7 @@ from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.spark.streams.trial import tried
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.stream_checkpoints import Beginning, NotedScript, note_script, noted
+from anabranch.storage.stream_ends import note_ends, take_next
 from anabranch.streams.errors import NoSelectError
 from anabranch.streams.events import StreamEventKind
 from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, StreamKind
@@ -122,6 +123,7 @@ class JobOfStream:
         self._fence: StreamFence | None = None
         self._environment: RunEnvironment | None = None
         self._more: dict[str, Any] = {}
+        self._next: Mapping[str, int] = {}
         self.classes = ArchivedClasses("streams")
         self.outcome = "failed"
 
@@ -205,7 +207,8 @@ class JobOfStream:
         self._take(files, bringing, spec)
         note_script(files, spec.version, spec.script)
         file = f"{spec.stream}.py"
-        self._file = job = FileJob(spark, spec, _clusters(spec), files, file)
+        self._next = take_next(files)
+        self._file = job = FileJob(spark, spec, _clusters(spec), files, file, self._next)
         run = FileRun(job, spec.script, file)
 
         def started(found: Sequence[FileQuery]) -> None:
@@ -216,9 +219,11 @@ class JobOfStream:
             self.outcome = run.watch(self._is_asked, self._progress, started)
         except AnabranchError:
             self._stop_file(run, "failed")
+            self._note_ends(files, job.queries)
             raise
         if self.outcome == "stopped":
             self._stop_file(run, name_of(self._asked[0]))
+        self._note_ends(files, job.queries)
         return 0
 
     def _stop_file(self, run: FileRun, reason: str) -> None:
@@ -280,6 +285,9 @@ class JobOfStream:
         )
         note_script(files, spec.version, spec.script, spec.artifacts)
         resumed = {one.plan.query: queries.is_resumed(spark, one.checkpoint) for one in self._running}
+        self._next = take_next(files)
+        for one in self._running:
+            one.first_batch = self._next.get(one.directory, one.first_batch)
         try:
             queries.start(self._running, spec.trigger)
             told = [_query_fields(one, resumed[one.plan.query]) for one in self._running]
@@ -288,9 +296,11 @@ class JobOfStream:
             self.outcome = queries.watch(self._running, self._is_asked, self._progress)
         except AnabranchError:
             self._stop("failed")
+            self._note_ends(files, self._running)
             raise
         if self.outcome == "stopped":
             self._stop(name_of(self._asked[0]))
+        self._note_ends(files, self._running)
         return 0
 
     def _take(self, files: StoredFiles, bringing: Bringing, spec: StreamRunSpec) -> None:
@@ -299,6 +309,13 @@ class JobOfStream:
         self._fence.take()
         if count := bringing.bring(self._fence):
             print(f"{count} files of checkpoints came from {bringing.home.root} to {files.root}", file=sys.stderr)
+
+    def _note_ends(self, files: StoredFiles, ended: Iterable[RunningQuery | FileQuery]) -> None:
+        """Of a run that is still the newest one; what cannot be noted is asked of the cluster by the next start."""
+        assert self._fence is not None
+        with suppress(AnabranchError):
+            self._fence.check()
+            note_ends(files, {*self._next, *(one.directory for one in ended)})
 
     def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))

@@ -61,7 +61,7 @@ def progress_since(query: StreamingQuery, told: str) -> tuple[list[str], str]:
 
 @dataclass(slots=True)
 class RunningQuery:
-    """An INSERT as it runs; ``first_batch`` is the first of a checkpoint that began from a saved one."""
+    """An INSERT as it runs; ``first_batch`` is one that it is known not to have written yet, None where none is."""
 
     plan: InsertPlan
     sink: Sink

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
@@ -43,10 +43,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 
 
 class FileJob:
-    """The job of one run of a PySpark file; its methods may be called from any thread of it."""
+    """The job of one run of a PySpark file; its methods may be called from any thread of it.
+
+    ``next_`` are batches that checkpoints have not written, where that is known.
+    """
 
     def __init__(
-        self, spark: SparkSession, spec: StreamRunSpec, clusters: ClusterCodes, files: StoredFiles, file: str
+        self,
+        spark: SparkSession,
+        spec: StreamRunSpec,
+        clusters: ClusterCodes,
+        files: StoredFiles,
+        file: str,
+        next_: Mapping[str, int],
     ) -> None:
         self.spark = spark
         """The session: all of PySpark works in it."""
@@ -54,6 +63,7 @@ class FileJob:
         self._clusters = clusters
         self._files = files
         self._file = file
+        self._next = next_
         self._lock = threading.Lock()
         self._queries: list[FileQuery] = []
         self._is_ending = False
@@ -115,7 +125,7 @@ class FileJob:
             if says.connector.lower() in FILES and says.path:
                 file_logs.check_path(self.spark, f"query {name}", says.path, looked_at, self._files)
             self._begin(directory, name)
-            first = first_batch_of(self._files, directory)
+            first = self._next.get(directory, first_batch_of(self._files, directory))
             if first is not None and says.connector == FORMAT:
                 writer = writer.option("first.batch", str(first))
             at = checkpoint_at(self._spec, directory)

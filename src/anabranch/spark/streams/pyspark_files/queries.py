@@ -28,6 +28,11 @@ class FileQuery:
     totals: QueryTotals = field(default_factory=QueryTotals)
     _told: str = ""
 
+    @property
+    def directory(self) -> str:
+        """Of its checkpoint, below those of the stream."""
+        return self.checkpoint.rpartition("/")[2]
+
     def new_progress(self) -> Iterable[dict[str, Any]]:
         """The fields of each progress that was not told yet, in order."""
         assert self.query is not None
