@@ -175,13 +175,15 @@ def watch(running: list[RunningQuery], is_asked: Callable[[], bool], tell: TellP
     """
     while True:
         tell_all(running, tell)
-        for one in running:
+        # Looked at once: one that fails behind a first look has not finished at a second.
+        ended = [one for one in running if one.query is not None and not one.query.isActive]
+        for one in ended:
             assert one.query is not None
-            if not one.query.isActive and one.query.exception() is not None:
+            if one.query.exception() is not None:
                 raise one.error or query_failure(one.plan, one.query)
         if is_asked():
             return "stopped"
-        if all(one.query is not None and not one.query.isActive for one in running):
+        if len(ended) == len(running):
             tell_all(running, tell, is_last=True)
             return "finished"
         time.sleep(LOOK_S)

@@ -279,12 +279,12 @@ class SearchLab:
         def time(value: str | None) -> str | None:
             return None if value is None else value.replace("T", " ").removesuffix("Z")
 
-        raw, amount, ratio, place = row["raw"], row["amount"], row["ratio"], row["place"]
+        raw, amount, ratio, place = (row.get(name) for name in ("raw", "amount", "ratio", "place"))
         return {
             **row,
             "amount": None if amount is None else f"{amount}",
-            "at": time(row["at"]),
-            "local": time(row["local"]),
+            "at": time(row.get("at")),
+            "local": time(row.get("local")),
             "ratio": None if ratio is None else float(ratio),
             "place": None if place is None else {**place, "lat": float(place["lat"])},
             "raw": None if raw is None else base64.b64decode(raw),

@@ -62,10 +62,12 @@ class FileRun:
                 told = len(queries)
                 started(queries)
             tell_all(queries, tell)
+            # Before it is seen how they ended: one that fails behind that look has not finished.
+            have_ended = is_over and all(one.query is not None and not one.query.isActive for one in queries)
             self._check(queries, is_over=is_over)
             if is_asked():
                 return "stopped"
-            if is_over and all(one.query is not None and not one.query.isActive for one in queries):
+            if have_ended:
                 tell_all(queries, tell)
                 return "finished"
             time.sleep(LOOK_S)
