@@ -2,8 +2,8 @@
 
 A ledger, ``tests/full.json``, says of each chapter at which commit it ran last, and how it ended.  It is committed, so
 that a run that takes a day may go on in another clone.  What has passed is run again only when something changed that
-it may rest on: any file but the test files of other chapters, the change log and the ledger; where a chapter holds what
-copies and compares, nothing of what is built upon that either.  A work tree with changes that are not committed has no
+it may rest on, between that commit and the files as they are: any file but the test files of other chapters, the change
+log and the ledger; where a chapter holds what copies and compares, nothing of what is built upon that either.  A work tree with changes that are not committed has no
 commit: what passes there counts for nothing later.
 
 Exit codes: 0 every chapter has passed with the files as they are, 1 one failed or has not run.
@@ -11,14 +11,14 @@ Exit codes: 0 every chapter has passed with the files as they are, 1 one failed 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -64,33 +64,36 @@ _PACKAGES_ABOVE = (
 _TESTS_ABOVE = ("migrations", "sdk", "service", "store", "streams", "web")
 ABOVE = (
     *("docs/", "web/", "tests/unit/"),
+    *(
+        f"src/anabranch/storage/{of_streams}.py"
+        for of_streams in ("saved_checkpoints", "stream_checkpoints", "stream_ends")
+    ),
     *(f"src/anabranch/{package}/" for package in _PACKAGES_ABOVE),
     *(f"tests/integration/{noun}/" for noun in _TESTS_ABOVE),
 )
 """What is built upon copying.  That no chapter of copying imports it is what lets it change without them."""
-_RESTS_ON_NONE = ("CHANGELOG.md", str(LEDGER.relative_to(ROOT)), "tests/mutants.json")
+_RESTS_ON_NONE = ("CHANGELOG.md", "tests/full.py", str(LEDGER.relative_to(ROOT)), "tests/mutants.json")
+"""Which tests a chapter ran stands in the ledger."""
+Files = Mapping[str, str]
+"""Path to the hash of what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's.
 
-    ``inputs`` is the hash of the files that it may rest on.  Of what was flaky or inconclusive there are the names; the
+    ``tests`` are the files and directories that it ran.  Of what was flaky or inconclusive there are the names; the
     reasons, in which are places of a machine, stand in what the run prints.
     """
 
     commit: str | None
-    inputs: str
+    tests: Sequence[str]
     ended: str
     minutes: float
     exit_code: int
     counts: Mapping[str, int]
     flaky: Sequence[str] = ()
     inconclusive: Sequence[str] = ()
-
-    def has_passed(self, inputs: str | None) -> bool:
-        """Whether this chapter need not be run with these files."""
-        return self.exit_code == 0 and self.commit is not None and self.inputs == inputs
 
 
 def read_ledger(path: Path = LEDGER) -> dict[str, Entry]:
@@ -108,10 +111,20 @@ def write_ledger(ledger: Mapping[str, Entry], path: Path = LEDGER) -> None:
     os.replace(draft, path)
 
 
-def inputs(name: str, files: Mapping[str, str]) -> str:
-    """The hash of what a chapter may rest on, of all ``files`` (path to the hash of what it holds)."""
-    rests_on = sorted((path, held) for path, held in files.items() if may_rest_on(name, path))
-    return hashlib.sha256(json.dumps(rests_on).encode()).hexdigest()[:16]
+FilesOf = Callable[[str], Files | None]
+"""The files of a commit; None for one that is not known here."""
+
+
+def is_same(name: str, entry: Entry, files: Files, files_of: FilesOf) -> bool:
+    """Whether a chapter ran these tests, with all that it may rest on as it is in ``files``."""
+    before = None if entry.commit is None else files_of(entry.commit)
+    if before is None or tuple(entry.tests) != CHAPTERS[name]:
+        return False
+    return not any(may_rest_on(name, path) for path in _changed(before, files))
+
+
+def _changed(before: Files, now: Files) -> Iterable[str]:
+    return (path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
 
 
 def may_rest_on(name: str, path: str) -> bool:
@@ -130,20 +143,20 @@ def chapter_of(path: str) -> str | None:
     return next((name for name, held in CHAPTERS.items() if any(Path(path).is_relative_to(one) for one in held)), None)
 
 
-def due(ledger: Mapping[str, Entry], files: Mapping[str, str] | None, wanted: Sequence[str] = ()) -> list[str]:
+def due(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf, wanted: Sequence[str] = ()) -> list[str]:
     """The chapters to run, in order: of those wanted, or of all, what has not passed with these files.
 
     ``files`` is None where some changes are not committed: all is due.
     """
-    return [
-        name
-        for name in CHAPTERS
-        if (name in wanted or not wanted)
-        and not (files is not None and name in ledger and ledger[name].has_passed(inputs(name, files)))
-    ]
+
+    def has_passed(name: str) -> bool:
+        entry = ledger.get(name)
+        return files is not None and entry is not None and not entry.exit_code and is_same(name, entry, files, files_of)
+
+    return [name for name in CHAPTERS if (name in wanted or not wanted) and not has_passed(name)]
 
 
-def table(ledger: Mapping[str, Entry], files: Mapping[str, str] | None) -> list[str]:
+def table(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf) -> list[str]:
     """A line for each chapter, and one for all of them."""
     lines = [f"{'chapter':<12} {'commit':<10} {'minutes':>7} {'passed':>6} {'failed':>6}  result"]
     for name in CHAPTERS:
@@ -154,7 +167,7 @@ def table(ledger: Mapping[str, Entry], files: Mapping[str, str] | None) -> list[
         result = "passed" if entry.exit_code == 0 else f"FAILED (exit code {entry.exit_code})"
         if entry.commit is None:
             result += ", with changes that are not committed"
-        elif files is None or entry.inputs != inputs(name, files):
+        elif files is None or not is_same(name, entry, files, files_of):
             result += ", before later changes"
         if entry.minutes > LIMIT_MINUTES:
             result += f", longer than {LIMIT_MINUTES} minutes"
@@ -167,7 +180,7 @@ def table(ledger: Mapping[str, Entry], files: Mapping[str, str] | None) -> list[
         lines.append(
             f"{name:<12} {(entry.commit or '-')[:10]:<10} {entry.minutes:>7.1f} {passed:>6} {broken:>6}  {result}"
         )
-    left = due(ledger, files)
+    left = due(ledger, files, files_of)
     lines.append(f"to run with the files as they are: {', '.join(left)}" if left else "all chapters passed")
     return lines
 
@@ -183,13 +196,17 @@ def commit_of_tree(besides: str = "") -> str | None:
     return None if changed else _git("rev-parse", "HEAD")
 
 
-def files_of(commit: str) -> dict[str, str]:
-    """Each file of a commit, with the hash of what it holds."""
-    lines = (line.split("\t", 1) for line in _git("ls-tree", "-r", "-z", commit).split("\0") if line)
+@cache
+def files_of(commit: str) -> Files | None:
+    """Each file of a commit, with the hash of what it holds; None for one that this clone has not."""
+    try:
+        lines = [line.split("\t", 1) for line in _git("ls-tree", "-r", "-z", commit).split("\0") if line]
+    except subprocess.CalledProcessError:
+        return None
     return {path: described.split()[2] for described, path in lines}
 
 
-def run(name: str, commit: str | None, rests_on: str) -> Entry:
+def run(name: str, commit: str | None) -> Entry:
     """Run a chapter to its end."""
     report, outcome = ROOT / "build" / f"full-{name}.xml", ROOT / "build" / f"full-{name}.txt"
     report.parent.mkdir(exist_ok=True)
@@ -209,7 +226,7 @@ def run(name: str, commit: str | None, rests_on: str) -> Entry:
     told = outcome.read_text("utf-8").splitlines() if outcome.exists() else []
     return Entry(
         commit=commit,
-        inputs=rests_on,
+        tests=CHAPTERS[name],
         ended=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         minutes=round((time.monotonic() - began) / 60, 1),
         exit_code=ended.returncode,
@@ -242,14 +259,14 @@ def main(wanted: Sequence[str]) -> int:
     if commit is None:
         print("some changes are not committed: what passes now has to pass again once they are", flush=True)
     files = None if commit is None else files_of(commit)
-    for name in due(ledger, files, wanted):
+    for name in due(ledger, files, files_of, wanted):
         print(f"== chapter {name}: {' '.join(CHAPTERS[name])}", flush=True)
         # A chapter that is ended in its middle has not passed.
         write_ledger({key: entry for key, entry in ledger.items() if key != name})
-        ledger[name] = run(name, commit, "" if files is None else inputs(name, files))
+        ledger[name] = run(name, commit)
         write_ledger(ledger)
-    print("\n".join(table(ledger, files)))
-    return 1 if due(ledger, files) else 0
+    print("\n".join(table(ledger, files, files_of)))
+    return 1 if due(ledger, files, files_of) else 0
 
 
 if __name__ == "__main__":
