@@ -3,8 +3,8 @@
 A ledger, ``tests/full.json``, says of each chapter at which commit it ran last, and how it ended.  It is committed, so
 that a run that takes a day may go on in another clone.  What has passed is run again only when something changed that
 it may rest on, between that commit and the files as they are: any file but the test files of other chapters, the change
-log and the ledger; where a chapter holds what copies and compares, nothing of what is built upon that either.  A work tree with changes that are not committed has no
-commit: what passes there counts for nothing later.
+log and the ledger; where a chapter holds what copies and compares, nothing of what is built upon that either.  A work
+tree with changes that are not committed has no commit: what passes there counts for nothing later.
 
 Exit codes: 0 every chapter has passed with the files as they are, 1 one failed or has not run.
 """

@@ -32,7 +32,7 @@ from tests.unit.asking import append, on, records
 T = TypeVar("T")
 SOURCE, TARGET = "orders", "copied"
 PATIENCE_S = 20.0
-SCENES = 12
+SCENES = 16
 
 
 @dataclass(slots=True)

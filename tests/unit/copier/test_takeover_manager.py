@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from anabranch.copier.lane.fetched import FetchedBatch
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.ownership import map_completion
 from anabranch.copier.ownership import takeover_manager as module
+from anabranch.copier.ownership.map_completion import MapCompletion
 from anabranch.copier.ownership.takeover_manager import takeover_manager
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.cluster import Cluster
@@ -30,6 +32,7 @@ from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
+from anabranch.records import encode as batches
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.codecs.ranges import encode
@@ -37,7 +40,8 @@ from anabranch.state.maps.rebuild import rebuild
 from anabranch.state.topics.control import Progress, Runs
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
-from tests.unit.copier.taking import Lab, Stage
+from tests.unit.asking import append, records
+from tests.unit.copier.taking import TARGET, Lab, Stage
 
 pytestmark = pytest.mark.unit
 
@@ -150,6 +154,38 @@ def test_attempts_that_fail_make_a_book_only_of_what_is_new(stage: Stage, monkey
         await owner.end()
 
     stage.play(scene)
+
+
+def test_why_a_lane_was_made_mapped_is_known_to_the_attempts_after_it(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the one that made it so ends before the lane begins."""
+    failed = []
+
+    async def scene(lab: Lab) -> tuple[LaneMode, str]:
+        lane, owner = lab.lane(), await lab.owner("run/one")
+        foreign = await lab.cluster.partition(TARGET, lane.assignment.target.partition)
+        connection = await lab.cluster.connection(foreign[1].leader)
+        batch = batches.encode(records(3), producer_id=-1, producer_epoch=-1, sequence=-1)
+        assert await append(connection, TARGET, lab.target.uuid, batch, lane.assignment.target.partition) == 0
+        lane = Lane(replace(lane.assignment, mode=ModePolicy.AUTO))
+        completes = MapCompletion.complete
+
+        async def away_once(*given: Any) -> None:
+            if not failed:
+                failed.append(given)
+                raise UnreachableError("new", ())
+            await completes(*given)
+
+        monkeypatch.setattr(MapCompletion, "complete", away_once)
+        owner.begin(lane)
+        await owner.until(lambda: lane.phase is LanePhase.RUNNING)
+        await owner.end()
+        return lane.status.mode, lane.status.mode_reason
+
+    mode, why = stage.play(scene)
+    assert failed and mode is LaneMode.MAPPED
+    assert why and "earlier owner" not in why, why
 
 
 def test_a_lane_whose_persisted_runs_contradict_each_other_waits_and_says_so(stage: Stage) -> None:
