@@ -8,7 +8,8 @@ Invariants
     N3  ``ready`` is sent until the service has taken it, or the switch that it answers has ended.
     N4  no two attempts are closer than chance puts them: each wait is drawn, and the longest doubles.
     N5  its client is told one thing after another, in the order in which the session was told it; an event of before
-        the last answer is not told: the session connects again and asks.
+        the last answer is not told: the session connects again and asks.  Where an answer tells of a switch that the
+        stream has not told of, or of the end of one, what the stream still has may be older: of switches before.
     N6  of a process that was forked the parent goes on alone: the child asks nothing in its name.
 """
 
@@ -129,6 +130,7 @@ class Session:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._newest = 0
+        self._is_behind = False
         self._waking, self._woken = socket.socketpair()
         self._waking.setblocking(False)
         self._woken.setblocking(False)
@@ -154,6 +156,9 @@ class Session:
                 standing = self._from_disk(asked, error)
             self.query = asked
             self._newest = max(self._newest, standing.route.version)
+            if standing.hold != self._holds():
+                self._is_behind = True
+                self.wake()
             self._tell(standing)
             return standing
 
@@ -286,7 +291,7 @@ class Session:
         """Be registered and watch until the stream ends; the wait before the next attempt, where it was told."""
         with self._lock:
             standing = self._registered(self.query)
-            self._newest = standing.route.version
+            self._newest, self._is_behind = standing.route.version, False
             self._tell(standing)
         watch = self._service.watch(self._path("/watch"))
         try:
@@ -309,9 +314,11 @@ class Session:
             for event in watch.read():
                 self._pace.wait_s = _FIRST_WAIT_S
                 with self._lock:
-                    ending = self._told(event)
+                    ending = self._pace.drawn() if self._is_behind else self._told(event)
                 if ending is not None:
                     return ending
+            if self._is_behind:
+                return self._pace.drawn()
             self._follower.on_tick()
             self._answer_ready()
             now = monotonic()

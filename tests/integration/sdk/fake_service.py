@@ -11,7 +11,7 @@ import os
 import queue
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -71,6 +71,8 @@ class FakeService:
         self._open = 0
         self._connections: set[socket.socket] = set()
         self._lock = threading.RLock()
+        self._flows = threading.Event()
+        self._flows.set()
         self._server: ThreadingHTTPServer | None = None
 
     def __enter__(self) -> Self:
@@ -169,6 +171,15 @@ class FakeService:
         with self._lock:
             self.problem = refused
             self.tell("refused", {"problem": refused})
+
+    @contextlib.contextmanager
+    def slow(self) -> Iterator[None]:
+        """What streams are told comes at the end; requests are answered meanwhile."""
+        self._flows.clear()
+        try:
+            yield
+        finally:
+            self._flows.set()
 
     def prepare(self, switch: str) -> None:
         """Begin a switch of all that are registered."""
@@ -299,6 +310,7 @@ class FakeService:
             self._open += 1
         try:
             while (text := stream.get()) is not None:
+                self._flows.wait()
                 _chunk(handler, text.encode())
             _chunk(handler, b"")
         except OSError:

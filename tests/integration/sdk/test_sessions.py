@@ -155,6 +155,29 @@ def test_no_answer_of_before_a_switch_lets_a_client_go_on_in_it(
     assert not failed, failed[0]
 
 
+def test_events_of_a_switch_before_let_no_client_go_on_in_the_next(
+    fake: FakeService, led: tuple[Client, Session]
+) -> None:
+    """N5: they come late, as the answers of registrations have told of both switches already."""
+    client, session = led
+    with fake.slow():
+        fake.prepare("one")
+        session.register()
+        assert client.is_paused("one")
+        fake.cancel("one")
+        session.register()
+        assert client.orders.phase is Phase.OPEN
+        fake.prepare("two")
+        session.register()
+        assert client.is_paused("two")
+        before = len(fake.bodies("PUT"))
+    until(partial(fake.was_asked, before))
+    until(lambda: fake.watching == 1)
+    assert client.is_paused("two") and client.ready == ["one", "two"]
+    fake.cancel("two")
+    until(lambda: client.orders.phase is Phase.OPEN)
+
+
 @pytest.mark.parametrize("kind", ["route", "go"])
 def test_an_event_of_an_older_table_than_was_answered_leads_nobody_back(
     fake: FakeService, led: tuple[Client, Session], kind: str
