@@ -127,8 +127,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "switch-does-not-wait-for-groups",
         "routes/switch.py",
-        "if switch.groups and not observed.moved:",
-        "if switch.groups and observed.moved is None:",
+        "if switch.has_places and not observed.moved:",
+        "if switch.has_places and observed.moved is None:",
         "consumers begin where nobody has moved their group",
     ),
     Mutant(

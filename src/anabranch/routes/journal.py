@@ -71,12 +71,14 @@ def ready_fields(ready: Ready) -> dict[str, Any]:
         "positions": dict(ready.positions),
         "uncertain": dict(ready.uncertain),
         "static_member": ready.static_member,
+        "topics": dict(ready.topics),
     }
 
 
 def ready_of(fields: Mapping[str, Any]) -> Ready:
     """What `ready_fields` has written."""
-    return Ready(fields["positions"], fields["uncertain"], fields.get("static_member", ""))
+    more = fields.get("static_member", ""), fields.get("topics", {})
+    return Ready(fields["positions"], fields["uncertain"], *more)
 
 
 def _named_fields(one: NamedClient) -> dict[str, Any]:

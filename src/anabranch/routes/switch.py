@@ -95,12 +95,14 @@ class Ready:
 
     ``positions`` are the next offsets of partitions that it had, TOPIC-PARTITION on the cluster ``before``;
     ``uncertain`` counts messages by partition of which it does not know whether they were appended there.
-    ``static_member`` is the ``group.instance.id`` of one that stays in its group as it pauses (KIP-345).
+    ``static_member`` is the ``group.instance.id`` of one that stays in its group as it pauses (KIP-345).  ``topics``
+    are those that it has asked for since it was named, as of `NamedClient`.
     """
 
     positions: Mapping[str, int] = field(default_factory=dict, hash=False)
     uncertain: Mapping[str, int] = field(default_factory=dict, hash=False)
     static_member: str = ""
+    topics: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,11 @@ class Switch:
     def groups(self) -> Mapping[str, Pair]:
         """The groups that are moved: from which cluster to which."""
         return {one.group: one.pair for one in self.named.values() if one.role is ClientRole.CONSUMER and one.group}
+
+    @property
+    def has_places(self) -> bool:
+        """Whether it is to be found where somebody goes on, or what is not known of a cluster that is lost."""
+        return bool(self.groups or self.lost or any(one.positions for one in self.ready.values()))
 
     def static_members(self) -> Mapping[str, frozenset[str]]:
         """What has paused, and stays a member of its group, by group."""
@@ -253,7 +260,7 @@ def decide(switch: Switch, observed: Observed) -> Step:
         return _until(late, Action.PIN, observed.blocked or "all have paused")
     if not observed.copied:
         return _until(late, Action.DRAIN, observed.blocked or "what was written last is being copied")
-    if switch.groups and not observed.moved:
+    if switch.has_places and not observed.moved:
         return _until(late, Action.MOVE, observed.blocked or "groups are being moved")
     return Step(Action.PUBLISH, "all is copied and moved")
 
@@ -273,10 +280,17 @@ def _straggled(switch: Switch, missing: tuple[str, ...]) -> Step:
 
 
 def paused(switch: Switch, client_id: str, handed: Ready) -> Switch:
-    """The journal once a client has answered; a second answer, and one after the end, change nothing."""
+    """The journal once a client has answered; a second answer, and one after the end, change nothing.
+
+    Topics that it came to until it paused are among those that it is named with, so that they are copied as well.
+    """
     if client_id not in switch.named or client_id in switch.ready or switch.state is not SwitchState.PREPARING:
         return switch
-    return replace(switch, ready={**switch.ready, client_id: handed})
+    made = replace(switch, ready={**switch.ready, client_id: handed})
+    if not handed.topics:
+        return made
+    one = switch.named[client_id]
+    return replace(made, named={**switch.named, client_id: replace(one, topics={**one.topics, **handed.topics})})
 
 
 def opened(switch: Switch) -> Switch:

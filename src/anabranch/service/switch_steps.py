@@ -283,7 +283,8 @@ class SwitchSteps:
             groups = sorted(group for group, moved in journal.groups.items() if moved == pair)
             if groups:
                 static = {group: those for group, those in journal.static_members().items() if group in groups}
-                moved = await moving.move_groups(before, after, journal.links[pair], groups, topics, static)
+                counted = {*topics, *_read_topics(journal, pair)} if topics else ()
+                moved = await moving.move_groups(before, after, journal.links[pair], groups, counted, static)
                 if not moved.done:
                     self._say(moved.why)
                     return None
@@ -302,7 +303,10 @@ class SwitchSteps:
         for client_id, one in journal.named.items():
             if one.pair != pair:
                 continue
-            ready = journal.ready.get(client_id, Ready())
+            ready = journal.ready.get(client_id)
+            if ready is None:
+                doubts.append(f"{one.words}: it has not said where it stands")
+                ready = Ready()
             if not one.group:
                 topics |= one.topics.keys()
             for partition, count in sorted(ready.uncertain.items()):
@@ -357,6 +361,11 @@ class SwitchSteps:
                 if left:
                     why = f"{why}; not taken back on {pair[1]}: {left}"
         return replace(journal, state=SwitchState.CANCELLED, why=why)
+
+
+def _read_topics(journal: Switch, pair: Pair) -> set[str]:
+    """The topics of what members of groups have handed over: a regular expression names none of those it matches."""
+    return {TopicPartition.parse(name).topic for read in journal.read_up_to(pair).values() for name in read}
 
 
 async def may_act(registry: Registry) -> frozenset[str]:

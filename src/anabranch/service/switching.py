@@ -26,6 +26,7 @@ from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.routing import RouteQuery
 from anabranch.operations.documents import plain
 from anabranch.operations.routes.desk import SwitchOrder
+from anabranch.operations.routes.planning import led_topics
 from anabranch.routes.journal import ready_fields, switch_fields, switch_of
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import Ready, Switch, SwitchState
@@ -139,12 +140,29 @@ class Switching:
             self._follows.add(client_id)
 
     async def ready(self, client_id: str, switch: str, handed: Ready) -> None:
-        """Keep what a client handed over as it paused; raises NoSwitchError, StoreError."""
-        journal = self.open
-        if journal is None or journal.id != switch:
+        """Keep what a client handed over as it paused, on whichever instance it was asked to.
+
+        Raises NoSwitchError, StoreError.
+        """
+        if self.open is None or self.open.id != switch:
+            await self.look()
+        journal, taken = self.open, self.taken
+        if journal is None or taken is None or journal.id != switch:
             raise NoSwitchError(switch)
-        await self._stored.ask(lambda: self._stored.switches.hand_over(switch, client_id, ready_fields(handed)))
+        made = replace(handed, topics=self._come_to(taken, client_id))
+        await self._stored.ask(lambda: self._stored.switches.hand_over(switch, client_id, ready_fields(made)))
         self.woken.set()
+
+    def _come_to(self, taken: Taken, client_id: str) -> dict[str, str]:
+        """Topics that a named client has asked for since it was named: names where it is to names where it goes."""
+        query, one = self._registry.query(client_id), taken.journal.named.get(client_id)
+        if query is None or one is None:
+            return {}
+        try:
+            asked = led_topics(query, self._routing.route(query), taken.after(query))
+        except RefusedError:
+            return {}
+        return {here: there for here, there in asked.items() if here not in one.topics}
 
     # -- beginning and ending one ----------------------------------------------------------------------
 

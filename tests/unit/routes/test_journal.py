@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 NAMES = st.text(max_size=8)
 COUNTS = st.integers(0, 2**63 - 1)
 OFFSETS = st.dictionaries(NAMES, COUNTS, max_size=3)
-READY = st.builds(Ready, OFFSETS, OFFSETS)
+READY = st.builds(Ready, OFFSETS, OFFSETS, NAMES, st.dictionaries(NAMES, NAMES, max_size=3))
 NAMED = st.builds(
     NamedClient, NAMES, st.sampled_from(ClientRole), NAMES, NAMES, NAMES, st.dictionaries(NAMES, NAMES, max_size=3)
 )

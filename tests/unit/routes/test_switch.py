@@ -75,6 +75,17 @@ def test_who_is_gone_is_not_waited_for() -> None:
     assert decide(switch(p=producer()), seen()).action is Action.PIN
 
 
+def test_who_is_in_no_group_and_what_is_in_doubt_without_groups_has_it_looked_for_too() -> None:
+    """A consumer that commits nothing has a place, and producers of a lost cluster leave doubts; else nobody has."""
+    pinned = {"ends": {}, "state": SwitchState.DRAINING}
+    alone = replace(paused(switch(c=consumer("")), "c", Ready({"orders-0": 3})), **pinned)
+    lost = replace(paused(switch(p=producer()), "p", Ready()), lost=("old",), **pinned)
+    for one in (alone, lost):
+        assert decide(one, seen(copied=True)).action is Action.MOVE
+        assert decide(one, seen(copied=True, moved=True)).action is Action.PUBLISH
+    assert decide(replace(lost, lost=()), seen(copied=True)).action is Action.PUBLISH
+
+
 @pytest.mark.parametrize(
     ("policy", "client", "action"),
     [

@@ -17,8 +17,9 @@ from anabranch.kafka.errors import UnreachableError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery, Stragglers
-from anabranch.operations.routes import moving
+from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.desk import SwitchCancelledError, SwitchOrder
+from anabranch.operations.routes.lost import MovedWithout
 from anabranch.operations.routes.moving import Moved
 from anabranch.routes.journal import switch_of
 from anabranch.routes.switch import Ready, Switch, SwitchPolicy, SwitchState
@@ -583,8 +584,8 @@ def test_clients_are_asked_again_once_their_cluster_is_lost(store: Store, world:
         await here.step()
         assert [data["lost"] for _, data in (*here.events(R), *here.events(W))] == [False, False]
         await here.switching.keep(replace(here.journal, lost=("old",)), here.taken.revision)
-        for client, lost in ((R, []), (W, [True])):
-            assert [data["lost"] for _, data in here.events(client)] == lost
+        for client, heard in ((R, []), (W, [True])):
+            assert [data["lost"] for _, data in here.events(client)] == heard
         await here.switching.keep(replace(here.journal, deadline_ms=here.journal.deadline_ms + 1), here.taken.revision)
         assert here.events(W) == []
         missed = here.switching.missed(W, WRITER)
@@ -782,6 +783,105 @@ def test_a_switch_goes_through_all_its_steps(store: Store, world: World) -> None
             SwitchState.PREPARING, SwitchState.DRAINING, SwitchState.MOVING, SwitchState.PUBLISHED, SwitchState.DONE
         ]  # fmt: skip
         assert await here.switching.ended(switch) == here.journal
+
+    run(test())
+
+
+def test_topics_that_a_producer_came_to_until_it_paused_are_copied_as_well(store: Store, world: World) -> None:
+    """It was named before it asked for them, and what it wrote there meanwhile lies on the old cluster alone."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        switch = await here.begin()
+        await here.step()
+        assert await here.register(W, replace(WRITER, topics=("sales", "audit"))) == switch
+        await here.hand_over(W)
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert world.of("pin") == [("old", ["audit", "sales"])]
+        assert here.journal.named[W].topics == {"sales": "sales", "audit": "audit"}
+
+    run(test())
+
+
+def test_a_group_is_moved_with_the_topics_that_its_regular_expression_met(store: Store, world: World) -> None:
+    """Those that others name are not all that it has committed."""
+    world.positions = {"sales-eu-0": 70}
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(R, replace(READER, topics=("^sales.*",)))
+        await here.register(W, WRITER)
+        await here.begin()
+        await here.step()
+        await here.hand_over(R, positions={"sales-eu-0": 5})
+        await here.hand_over(W)
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert world.of("groups")[-1] == ("old", "new", "old-new", ["billing"], ["sales", "sales-eu"])
+
+    run(test())
+
+
+def test_a_consumer_of_no_group_begins_where_it_paused(store: Store, world: World) -> None:
+    """No group has to be moved for that."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(R, replace(READER, group=""))
+        await here.begin()
+        await here.step()
+        await here.hand_over(R, positions={"sales-0": 5})
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert here.journal.starts == {R: {"sales-0": 70}} and not world.of("groups")
+
+    run(test())
+
+
+def test_what_is_in_doubt_of_producers_of_a_lost_cluster_is_told_without_any_group(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not acknowledged, up to where their topics were copied, and who has said nothing."""
+
+    async def copied_to(target: Any, link: str, topics: Iterable[str]) -> tuple[str, ...]:
+        return tuple(f"{topic} was copied by {link}" for topic in topics)
+
+    async def move_without(target: Any, link: str, positions: Mapping[str, Any]) -> MovedWithout:
+        assert not positions
+        return MovedWithout(Moved(True))
+
+    for one in (copied_to, move_without):
+        monkeypatch.setattr(lost, one.__name__, one)
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        await here.register(A, replace(WRITER, client_id="gone"))
+        switch = await here.begin()
+        await here.step()
+        await here.switching.keep(replace(here.journal, lost=("old",)), here.taken.revision)
+        await here.switching.ready(W, switch, Ready({}, {"unacknowledged": 3}))
+        await here.registry.remove(ACCOUNT, A)
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert here.journal.doubts == (
+            "producer till (host-1, pid 42): 3 messages were not acknowledged",
+            "producer gone (host-1, pid 42): it has not said where it stands",
+            "sales was copied by old-new",
+        )
+
+    run(test())
+
+
+def test_an_instance_that_has_not_taken_a_switch_yet_takes_an_answer_to_it(store: Store, world: World) -> None:
+    """Another one has asked the client, which would not say it again."""
+
+    async def test() -> None:
+        here, there = await store.node(), await store.node("there")
+        await there.register(W, WRITER)
+        await there.registry.write()
+        switch = await here.begin()
+        assert there.switching.open is None
+        await there.switching.ready(W, switch, Ready())
+        assert W in store.signed(switch)
 
     run(test())
 

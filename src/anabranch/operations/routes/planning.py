@@ -172,7 +172,7 @@ def named_clients(moved: Impact) -> dict[str, NamedClient]:
             move.client.query.group if move.client.query.role is ClientRole.CONSUMER else "",
             move.before.cluster,
             move.after.cluster,
-            _topics(move.client.query, move.before, move.after),
+            led_topics(move.client.query, move.before, move.after),
         )
         for move in moved.moves
         if move.changes_cluster and move.before is not None and move.after is not None
@@ -202,13 +202,13 @@ def moved_pairs(moved: Impact) -> dict[Pair, MovedPair]:
     for routes, move in firsts.items():
         if move.changes_cluster and move.before is not None and move.after is not None:
             pair = move.before.cluster, move.after.cluster
-            topics = _topics(move.client.query, move.before, move.after)
+            topics = led_topics(move.client.query, move.before, move.after)
             known = found.get(pair, MovedPair(0, {}))
             found[pair] = MovedPair(known.clients + counts[routes], {**known.topics, **topics})
     return found
 
 
-def _topics(query: RouteQuery, before: Route, after: Route) -> dict[str, str]:
+def led_topics(query: RouteQuery, before: Route, after: Route) -> dict[str, str]:
     """Names of a client's topics where it is led now to names where it will be; of a regular expression none."""
     return {
         before.topics.get(topic, topic): after.topics.get(topic, topic)
