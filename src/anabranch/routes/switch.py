@@ -111,9 +111,9 @@ class Switch:
 
     ``gathered`` is False until every instance has said whom it knows.  ``links`` copy from one cluster to the other.
     ``ends`` are what has to be copied of each cluster, pinned when all had paused; None before.  ``left`` are the
-    clients that were left behind, ``starts`` where each client begins on its new cluster in partitions of which its
-    group has committed nothing.  ``lost`` are clusters without which it goes on, ``doubts`` what is not known because
-    of that, in words.
+    clients that were left behind.  ``starts`` are where clients begin on their new cluster in partitions of which their
+    group has committed nothing: by the id of one without a group, else by ``group_key``, for whichever member has them
+    there.  ``lost`` are clusters without which it goes on, ``doubts`` what is not known because of that, in words.
 
     ``run`` is the run of a migration that asked for it, empty where a person did.  ``is_shut`` says whether it has a
     gate that is shut: all pause, and it waits until that is opened.  ``is_bound`` says whether the run is about to pass
@@ -151,6 +151,10 @@ class Switch:
         """Whether it is to be found where somebody goes on, or what is not known of a cluster that is lost."""
         return bool(self.groups or self.lost or any(one.positions for one in self.ready.values()))
 
+    def starts_of(self, client_id: str, group: str) -> Mapping[str, int]:
+        """Where a client begins in partitions of which its group has committed nothing."""
+        return self.starts.get(client_id) or self.starts.get(group_key(group), {})
+
     def static_members(self) -> Mapping[str, frozenset[str]]:
         """What has paused, and stays a member of its group, by group."""
         found: dict[str, set[str]] = {}
@@ -184,6 +188,11 @@ class Switch:
     def topics_by_pair(self) -> Mapping[Pair, Mapping[str, str]]:
         """All topics of all named clients that go from one cluster to another."""
         return topics_by_pair(self.named.values())
+
+
+def group_key(group: str) -> str:
+    """Under which name the starts of a group's members stand; it is no client's id."""
+    return f"group {group}"
 
 
 def topics_by_pair(clients: Iterable[NamedClient]) -> dict[Pair, dict[str, str]]:

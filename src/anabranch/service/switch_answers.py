@@ -112,7 +112,7 @@ def switch_answer(stored: StoredSwitch) -> SwitchAnswer:
                 client_id in journal.left,
                 {} if ready is None else ready.positions,
                 {} if ready is None else ready.uncertain,
-                journal.starts.get(client_id, {}),
+                journal.starts_of(client_id, one.group),
             )
         )
     links = tuple((*pair, link) for pair, link in sorted(journal.links.items()))

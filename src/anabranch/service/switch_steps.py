@@ -31,6 +31,7 @@ from anabranch.routes.switch import (
     Switch,
     SwitchState,
     decide,
+    group_key,
     left_behind,
     paused,
 )
@@ -320,21 +321,25 @@ class SwitchSteps:
         return [*doubts, *found.doubts, *await lost.copied_to(target, link, topics)]
 
     async def _starts(self, journal: Switch, pair: Pair) -> dict[str, Mapping[str, int]] | None:
-        """Where the clients of one way begin; None where a position is not translated exactly yet."""
-        handed = {
+        """Where the clients of one way begin; None where a position is not translated exactly yet.
+
+        Of a group all that its members have read counts for each of them: which one has a partition there is not known.
+        """
+        handed: dict[str, Mapping[str, int]] = {
             client_id: ready.positions
             for client_id, ready in journal.ready.items()
-            if journal.named[client_id].pair == pair and ready.positions
+            if journal.named[client_id].pair == pair and not journal.named[client_id].group and ready.positions
         }
+        handed |= {group_key(group): read for group, read in journal.read_up_to(pair).items() if read}
         if not handed:
             return {}
         found = await moving.starts(
             self._clusters.cluster(pair[0]), self._clusters.cluster(pair[1]), journal.links[pair], handed
         )
-        for client_id, positions in handed.items():
-            there = found[client_id]
+        for name, positions in handed.items():
+            there = found[name]
             if len(there) < len(positions):
-                words = journal.named[client_id].words
+                words = journal.named[name].words if name in journal.named else name
                 self._say(f"{words}: {len(positions) - len(there)} of its positions are not on {pair[1]} yet")
                 return None
         return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import structlog
@@ -23,7 +23,7 @@ import structlog
 from anabranch.config.routes_file import table_fields, table_of
 from anabranch.errors import AnabranchError, RefusedError
 from anabranch.model.clock import monotonic, now_ms
-from anabranch.model.routing import RouteQuery
+from anabranch.model.routing import ClientRole, RouteQuery
 from anabranch.operations.documents import plain
 from anabranch.operations.routes.desk import SwitchOrder
 from anabranch.operations.routes.planning import led_topics
@@ -129,7 +129,7 @@ class Switching:
         taken = self.taken
         if taken is None or client_id in self._follows:
             return None
-        starts = taken.journal.starts.get(client_id)
+        starts = self._starts(taken.journal, client_id)
         if not starts or taken.journal.state not in (SwitchState.PUBLISHED, SwitchState.DONE):
             return None
         return GoAnswer(taken.journal.id, starts)
@@ -353,7 +353,15 @@ class Switching:
             route = plain(route_answer(self._routing.route(query)))
         except RefusedError as error:
             return event("refused", {"problem": plain(problem_of(error))})
-        return event("go", {"switch": journal.id, "route": route, "starts": journal.starts.get(client_id, {})})
+        starts = self._starts(journal, client_id)
+        return event("go", {"switch": journal.id, "route": route, "starts": starts})
+
+    def _starts(self, journal: Switch, client_id: str) -> Mapping[str, int]:
+        """Where a client begins that was named, or held; one that comes later begins as its group stands by then."""
+        if client_id in journal.named:
+            return journal.starts_of(client_id, journal.named[client_id].group)
+        query = self._registry.query(client_id) if client_id in self._held else None
+        return {} if query is None or query.role is not ClientRole.CONSUMER else journal.starts_of("", query.group)
 
     async def watch(self, step: Callable[[], object]) -> None:
         """Look at the store, and have ``step`` called, until this is cancelled."""

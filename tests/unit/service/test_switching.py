@@ -822,6 +822,35 @@ def test_a_group_is_moved_with_the_topics_that_its_regular_expression_met(store:
     run(test())
 
 
+def test_a_group_begins_where_its_members_paused_whichever_of_them_has_a_partition_there(
+    store: Store, world: World
+) -> None:
+    """Also one that was held, and not one that comes later; of two that had a partition the later one counts."""
+    world.positions = {"sales-0": 70, "sales-1": 71}
+
+    async def test() -> None:
+        here = await store.node()
+        for client in (R, A):
+            await here.register(client, READER)
+            here.watching.open(client)
+        switch = await here.begin()
+        await here.step()
+        held, late = "4" * 32, "5" * 32
+        assert await here.register(held, READER) == switch
+        await here.hand_over(R, positions={"sales-0": 5})
+        await here.hand_over(A, positions={"sales-0": 6, "sales-1": 5})
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert world.of("starts")[-1][-1] == {"group billing": {"sales-0": 6, "sales-1": 5}}
+        await here.register(late, READER)
+        for client in (R, A, held):
+            told = here.switching.go(client)
+            assert told is not None and told.starts == {"sales-0": 70, "sales-1": 71}
+        assert here.switching.go(late) is None
+        assert [data["starts"] for kind, data in here.events(A) if kind == "go"] == [told.starts]
+
+    run(test())
+
+
 def test_a_consumer_of_no_group_begins_where_it_paused(store: Store, world: World) -> None:
     """No group has to be moved for that."""
 
@@ -954,7 +983,7 @@ def test_another_instance_goes_on_with_a_switch_wherever_it_stands(store: Store,
             await here.switching.keep(older.journal, older.revision)
         await here.switching.look()
         assert here.journal == there.journal and here.routing.number == 2
-        assert here.journal.starts == {R: {"sales-0": 70}}
+        assert here.journal.starts == {"group billing": {"sales-0": 70}}
 
     run(test())
 
