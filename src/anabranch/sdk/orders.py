@@ -68,6 +68,8 @@ class Orders:
         elif not hold:
             self._decided(route, {})
         if hold:
+            if self.phase is Phase.PAUSING and self.route is not None and goes_on_as(self.route, route):
+                self.route = replace(route, topics={**self.route.topics, **route.topics})  # one may still write to them
             stays = self.told is not None and goes_on_as(self.told, route)
             self.told, self.begins = route, self.begins if stays else {}
 

@@ -76,8 +76,11 @@ class Producer(RoutedWriter):
 
     def init_transactions(self, timeout: float = -1) -> None:
         """As confluent-kafka's; after a switch it is done there as well, by the next ``begin_transaction``."""
-        self._usable(timeout).init_transactions(*_given(timeout))
-        self._is_transactional = True
+        inner = self._usable(timeout)
+        inner.init_transactions(*_given(timeout))
+        with self._changed:
+            self._is_transactional = True
+            self._must_init = self._inner is not inner  # it has gone on meanwhile
 
     def begin_transaction(self) -> None:
         """As confluent-kafka's; while a switch is under way it waits as ``produce`` does."""

@@ -8,7 +8,8 @@ Invariants
     P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
         up do they run in the session's thread.  Those of statistics and errors count as outstanding, too: the client's
         library does not tell them from those of messages.
-    P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted.
+    P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted;
+        nothing more is handed over there, in callbacks neither.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class RoutedWriter(RoutedClient):
                 if self._closed:
                     raise RuntimeError(self._end)
                 if self._orders.phase is Phase.PAUSING and not is_open and self._is_called_back():
-                    if route is None or topic not in route.topics:
+                    if route is None or topic not in route.topics or self._orders.lost:
                         raise SwitchingError(0.0, self._why())
                     return hand_over(self._inner, route.topics[topic])  # P3; under the lock, for who pauses looks there
                 self._detours += 1

@@ -128,6 +128,16 @@ def test_who_is_led_elsewhere_as_a_switch_begins_goes_there_if_it_is_given_up() 
         assert (orders.phase, orders.target) == (Phase.GOING, route("new", 2))
 
 
+def test_topics_that_it_asks_for_while_it_has_still_to_pause_are_those_of_where_it_is() -> None:
+    """A transaction that a switch waits for writes to them; elsewhere nothing is known of them."""
+    orders = opened(route(a="a"))
+    orders.on_prepare("s")
+    orders.on_route(route("new", 2, a="a", b="b"), "s")
+    assert orders.route == route(a="a")
+    orders.on_route(route(version=1, a="a", b="b"), "s")
+    assert (orders.phase, orders.route) == (Phase.PAUSING, route(a="a", b="b"))
+
+
 class OrdersMachine(RuleBasedStateMachine):
     """Events of the service and steps of the client, in any order; the client does only what it is ordered."""
 
