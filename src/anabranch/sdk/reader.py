@@ -257,17 +257,24 @@ class RoutedReader(RoutedClient):
             if self._orders.phase is Phase.PAUSING:
                 switch = self._orders.paused()
                 if switch:
-                    self._hand(switch, cluster)
+                    self._hand(switch)
             elif self._orders.phase is Phase.OPEN:
                 self._orders.left()
             self._heed()
         return True
 
-    def _hand(self, switch: str, cluster: str) -> None:
-        """Answer a switch; its positions are those on the cluster that it leaves, or none."""
-        positions = self._left.positions if self._left.cluster == cluster else {}
-        told = {f"{topic}-{part}": at for (topic, part), at in positions.items()}
-        self._session.ready(switch, told, {}, str(self._given.get("group.instance.id") or ""))
+    def _hand(self, switch: str) -> None:
+        """Answer a switch, by what counts on the cluster where the service has it, which it may not have reached yet.
+
+        There it would begin as it was told; where it stood before that counts no more.
+        """
+        cluster = self._goes_to()
+        found = dict(self._orders.begins)
+        if self._era.cluster == cluster and not self._orders.lost:
+            found |= _named(self._era.started)
+        if self._left.cluster == cluster:
+            found |= _named(self._left.positions)
+        self._session.ready(switch, found, {}, str(self._given.get("group.instance.id") or ""))
 
     def _stand(self, inner: Any) -> Left:
         """Where it stands, once all that was to be committed is; raises KafkaException."""
@@ -303,12 +310,12 @@ class RoutedReader(RoutedClient):
         finally:
             with self._changed:
                 self._connecting = False
-                self._answer(self._goes_to())
+                self._answer()
 
-    def _answer(self, cluster: str) -> None:
+    def _answer(self) -> None:
         """Answer the switch that holds a client which has nothing to leave."""
         if self._orders.is_waiting and self._orders.switch and not self._connecting:
-            self._hand(self._orders.switch, cluster)
+            self._hand(self._orders.switch)
 
     def _connect_to(self, target: Route, starts: Mapping[str, int]) -> None:
         if not target.may_read:
@@ -401,9 +408,8 @@ class RoutedReader(RoutedClient):
     def told(self, tell: Callable[[Orders], None]) -> None:
         """Take an order."""
         with self._changed:
-            cluster = self._goes_to()
             tell(self._orders)
-            self._answer(cluster)
+            self._answer()
             self._heed()
 
     def prepared(self, switch: str, _: int, lost: bool) -> None:
@@ -428,6 +434,11 @@ class RoutedReader(RoutedClient):
             self._measures = True
             self._heed()
         return found
+
+
+def _named(positions: Mapping[Place, int]) -> dict[str, int]:
+    """As they are told: by TOPIC-PARTITION."""
+    return {f"{topic}-{part}": at for (topic, part), at in positions.items()}
 
 
 def _nothing(_: float) -> None:
