@@ -95,13 +95,15 @@ class Consumer(RoutedReader):
             self._check(one)
         if self._leaves or self._was_called_back():
             self._was_assigned = True
-            self._inner.assign([self._names.to(one) for one in partitions])
+            self._inner.assign(self._partitions.placed(self._inner, [self._names.to(one) for one in partitions]))
             return
         self._subscribed = Subscribed(by_hand=list(partitions))
         self._left = Left()
         self._ask_for(tuple(dict.fromkeys(one.topic for one in partitions)))
         if self._inner is not None and not self._due:
-            self._inner.assign([self._names.to(one) for one in partitions])
+            there = [self._names.to(one) for one in partitions]
+            self._partitions.begins(there)
+            self._inner.assign(there)
         else:
             self._ready(0.0)
 
@@ -124,7 +126,12 @@ class Consumer(RoutedReader):
             by_hand = self._subscribed.by_hand or []
             self._subscribed = Subscribed(by_hand=[*by_hand, *partitions])
             self._ask_for(tuple(dict.fromkeys(one.topic for one in (*by_hand, *partitions))))
-        self._usable().incremental_assign([self._names.to(one) for one in partitions])
+        inner, there = self._usable(), [self._names.to(one) for one in partitions]
+        if self._was_called_back():
+            there = self._partitions.placed(inner, there)
+        else:
+            self._partitions.begins(there)
+        inner.incremental_assign(there)
 
     def incremental_unassign(self, partitions: list[Any]) -> None:
         """As confluent-kafka's."""
@@ -164,6 +171,7 @@ class Consumer(RoutedReader):
     ) -> Any:
         """As confluent-kafka's; raises StaleMessageError, StaleOffsetError for what is of before a switch."""
         asynchronous = more.get("async", asynchronous)
+        self._commits_itself = True
         if message is not None and offsets is None:
             return self._answered(
                 self._with_current(message, lambda inner, raw: inner.commit(message=raw, asynchronous=asynchronous))
@@ -185,6 +193,7 @@ class Consumer(RoutedReader):
 
     def store_offsets(self, message: Any = None, offsets: list[Any] | None = None) -> None:
         """As confluent-kafka's; raises what ``commit`` raises."""
+        self._commits_itself = True
         if message is not None and offsets is None:
             self._with_current(message, lambda inner, raw: inner.store_offsets(message=raw))
             return
@@ -217,6 +226,7 @@ class Consumer(RoutedReader):
 
     def consumer_group_metadata(self) -> Any:
         """As confluent-kafka's."""
+        self._commits_itself = True  # in transactions
         self._gave = self._usable().consumer_group_metadata()
         return self._gave
 

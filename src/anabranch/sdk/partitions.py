@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import OFFSET_INVALID, TopicPartition
+from confluent_kafka import OFFSET_END, OFFSET_INVALID, KafkaException, TopicPartition
 
 from anabranch.sdk.beginning import beginnings
 from anabranch.sdk.names import Place, place_of
 from anabranch.sdk.standing import ASK_S, committed_by
+
+_AT_END = ("latest", "largest", "end")
 
 
 @dataclass
@@ -34,8 +36,12 @@ class Partitions:
             "cooperative" in str(given.get("partition.assignment.strategy", ""))
             or str(given.get("group.protocol", "")).lower() == "consumer"
         )
+        more = given.get("default.topic.config")
+        reset = given.get("auto.offset.reset", more.get("auto.offset.reset") if isinstance(more, Mapping) else None)
+        self._begins_at_end = str(reset or "latest").lower() in _AT_END
         self._places: dict[Place, None] = {}
         self._resumed: dict[Place, int] = {}
+        self._began: dict[Place, int] = {}
 
     def listed(self) -> list[Any]:
         """Each without an offset."""
@@ -62,20 +68,51 @@ class Partitions:
             for one in partitions
         ]
 
+    def placed(self, inner: Any, partitions: list[Any]) -> list[Any]:
+        """Partitions as the client is to begin them, which is noted.
+
+        Where that is the end, since nothing is committed, it is asked for: so it is known where the client stands as
+        long as it has read nothing.
+        """
+        found = partitions
+        if self._begins_at_end and (open_ := [one for one in partitions if one.offset == OFFSET_INVALID]):
+            ends = _ends(inner, open_)
+            found = [
+                TopicPartition(one.topic, one.partition, ends[place_of(one)]) if place_of(one) in ends else one
+                for one in partitions
+            ]
+        self.begins(found)
+        return found
+
+    def begins(self, partitions: list[Any]) -> None:
+        """The client begins these, by the names there, where they say, or nobody knows."""
+        for one in partitions:
+            self._began.pop(place_of(one), None)
+            if one.offset >= 0:
+                self._began[place_of(one)] = one.offset
+
+    def began(self, partitions: list[Any]) -> dict[Place, int]:
+        """Where it began of these what it has, as far as that was an offset."""
+        ours = {place_of(one) for one in partitions}
+        return {place: at for place, at in self._began.items() if place in ours}
+
     def come(self, partitions: list[Any]) -> None:
         """The group gives these; all that the client has from then on, unless its members hand over in steps."""
         if not self._is_cooperative:
             self._places.clear()
+            self._began.clear()
         self._places |= {place_of(one): None for one in partitions}
 
     def assign(self, inner: Any, partitions: list[Any]) -> None:
         """Have the client read what the group gives."""
-        (inner.incremental_assign if self._is_cooperative else inner.assign)(partitions)
+        found = self.placed(inner, partitions)
+        (inner.incremental_assign if self._is_cooperative else inner.assign)(found)
 
     def go(self, inner: Any, partitions: list[Any]) -> None:
         """The group takes these away; where the client has read on, that is not where it goes on any more."""
         for one in partitions:
             self._places.pop(place_of(one), None)
+            self._began.pop(place_of(one), None)
         if self._resumed:
             for one in inner.position(partitions):
                 if one.offset >= 0:
@@ -84,6 +121,18 @@ class Partitions:
     def clear(self) -> None:
         """The client is given up, with all that it has."""
         self._places.clear()
+        self._began.clear()
+
+
+def _ends(inner: Any, partitions: list[Any]) -> dict[Place, int]:
+    """Where logs end of which nothing is committed; none of those of which no broker says it."""
+    try:
+        places = [place for place, committed in committed_by(inner, partitions).items() if committed < 0]
+        asked = [TopicPartition(*place, OFFSET_END) for place in places]
+        found = inner.offsets_for_times(asked, ASK_S) if asked else ()
+    except KafkaException:
+        return {}
+    return {place_of(one): one.offset for one in found if one.error is None and one.offset >= 0}
 
 
 def nowhere(inner: Any, begun: list[Any], in_group: bool) -> list[Any]:

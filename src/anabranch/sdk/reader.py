@@ -53,6 +53,8 @@ class RoutedReader(RoutedClient):
         confluent_kafka.Consumer(given).close()  # what is wrong with them is told here, and connects to nothing
         super().__init__(settings, given, ClientRole.CONSUMER, (), str(given.get("group.id", "")))
         self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
+        by_itself = str(self._given.get("enable.auto.offset.store", True)).lower() in ("false", "0", "no")
+        self._commits_itself = by_itself
         self._due = True
         self._leaves = False
         self._era = Era()
@@ -273,25 +275,34 @@ class RoutedReader(RoutedClient):
         if self._era.cluster == cluster and not self._orders.lost:
             found |= _named(self._era.started)
         if self._left.cluster == cluster:
-            found |= _named(self._left.positions)
+            found |= _named(self._left.handed(self._commits_itself))
         self._session.ready(switch, found, {}, str(self._given.get("group.instance.id") or ""))
 
     def _stand(self, inner: Any) -> Left:
         """Where it stands, once all that was to be committed is; raises KafkaException."""
         partitions, positions = self._parts(), self._positions(inner)
         grouped = partitions if self._given.get("group.id") else []
-        return stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
+        left = stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
+        return replace(left, began=self._partitions.began(partitions))
 
     def _stand_alone(self, inner: Any) -> Left:
         given_out = self._positions(inner) if self._auto_commits else None
-        return stood_alone(self._era.cluster, self._parts(), self._era.committed, given_out)
+        began = self._partitions.began(self._parts())
+        return stood_alone(self._era.cluster, self._parts(), self._era.committed, given_out, began)
 
     def _positions(self, inner: Any) -> list[Any]:
         """The positions as it pauses: asked before anything is committed, since a client that waits for a cluster that
         does not answer tells no position either.
         """
         if self._stands is None:
-            self._stands = inner.position(self._parts())
+            found = inner.position(self._parts())
+            began = self._partitions.began(found)
+            self._stands = [
+                TopicPartition(*place, began[place])
+                if one.offset < 0 and one.error is None and (place := place_of(one)) in began
+                else one
+                for one in found
+            ]
         return self._stands
 
     def _parts(self) -> list[Any]:
@@ -330,7 +341,8 @@ class RoutedReader(RoutedClient):
         self._plain = era.number == 1 and self._names.are_plain
         # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.
         told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
-        self._partitions.resume({} if told or self._left.cluster != era.cluster else self._left.positions)
+        left = self._left if self._left.cluster == era.cluster else Left()
+        self._partitions.resume(left.began if told else left.positions)
         self._inner = inner
         if self._subscribed.topics:
             self._subscribe(inner)
@@ -379,10 +391,7 @@ class RoutedReader(RoutedClient):
             callback(self, self._known_now(begun))
         if not self._was_assigned:
             self._partitions.assign(inner, begun)
-        here = self._names.here
-        stopped = [one for one in begun if (here.get(one.topic, one.topic), one.partition) in self._stopped]
-        if stopped:
-            inner.pause(stopped)
+        self._stop(inner, begun)
 
     def _begun(self, inner: Any, partitions: list[Any]) -> list[Any]:
         return self._partitions.begun(inner, partitions, self._left.committed, self._era.started)
@@ -390,7 +399,9 @@ class RoutedReader(RoutedClient):
     def _assign_by_hand(self, inner: Any, target: Route) -> None:
         asked = [self._names.to(one) for one in self._subscribed.by_hand or ()]
         if self._era.number <= 1 and not self._left.cluster:
+            self._partitions.begins(asked)
             inner.assign(asked)
+            self._stop(inner, asked)
             return
         begun = self._begun(inner, [TopicPartition(one.topic, one.partition) for one in asked])
         lost = nowhere(inner, begun, bool(self._given.get("group.id")))
@@ -401,7 +412,16 @@ class RoutedReader(RoutedClient):
                 self._orders.connected(target)
                 self._heed()
             raise LostAssignmentError(", ".join(f"{one.topic}-{one.partition}" for one in lost), target.cluster)
+        self._partitions.begins(begun)
         inner.assign(begun)
+        self._stop(inner, begun)
+
+    def _stop(self, inner: Any, partitions: list[Any]) -> None:
+        """Those that the application has paused stay so."""
+        here = self._names.here
+        stopped = [one for one in partitions if (here.get(one.topic, one.topic), one.partition) in self._stopped]
+        if stopped:
+            inner.pause(stopped)
 
     # -- what the session tells, in its thread ---------------------------------------------------------
 

@@ -5,6 +5,8 @@ Invariants
         the cluster is known to have committed for it.
     U6  partitions that its group has taken away from it are another member's, or nobody's: it commits and hands over
         nothing of them, and what the group has committed stands.
+    U7  where nothing was given out it stands where it began.  Of an application that commits, and has not in some
+        partition, it hands over where it began there: what was given out is not done.
 """
 
 from __future__ import annotations
@@ -36,11 +38,25 @@ _TAKEN_AWAY = {
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Where the client stood as it left a cluster: ``positions`` and what was committed there, by the names there."""
+    """Where the client stood as it left a cluster: ``positions`` and what was committed there, by the names there.
+
+    ``began`` is where it had begun there, as far as that was an offset.
+    """
 
     cluster: str = ""
     positions: Mapping[Place, int] = field(default_factory=dict)
     committed: Mapping[Place, int] = field(default_factory=dict)
+    began: Mapping[Place, int] = field(default_factory=dict)
+
+    def handed(self, commits_itself: bool) -> dict[Place, int]:
+        """The positions that a switch is handed (U7); ``commits_itself`` says whether the application commits."""
+        found = dict(self.positions)
+        if commits_itself or any(at >= 0 for at in self.committed.values()):
+            for place in [one for one in found if self.committed.get(one, OFFSET_INVALID) < 0]:
+                del found[place]
+                if place in self.began:
+                    found[place] = self.began[place]
+        return found
 
 
 def committed_by(inner: Any, partitions: list[Any]) -> dict[Place, int]:
@@ -92,13 +108,17 @@ def _commit(inner: Any, joins: bool) -> bool:
 
 
 def stood_alone(
-    cluster: str, partitions: list[Any], committed: Mapping[Place, int], given_out: list[Any] | None
+    cluster: str,
+    partitions: list[Any],
+    committed: Mapping[Place, int],
+    given_out: list[Any] | None,
+    began: Mapping[Place, int],
 ) -> Left:
     """Where it stands as far as is known without the cluster (U5); ``given_out`` only where commits are automatic."""
     if given_out is not None:
         return Left(cluster, {place_of(one): one.offset for one in given_out if one.offset >= 0})
     ours = {place_of(one) for one in partitions}
-    return Left(cluster, {place: at for place, at in committed.items() if place in ours})
+    return Left(cluster, {place: at for place, at in {**began, **committed}.items() if place in ours})
 
 
 def unless_lost(stand: Callable[[], Left], is_lost: Callable[[], bool]) -> Left:

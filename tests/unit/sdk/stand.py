@@ -74,7 +74,10 @@ class PlainConsumer:
 
     def offsets_for_times(self, partitions: Iterable[Any], timeout: float = -1) -> list[Any]:
         ends = self.log.ends
-        return [TopicPartition(one.topic, one.partition, ends[one.topic, one.partition]) for one in partitions]
+        return [
+            TopicPartition(one.topic, one.partition, ends.get((one.topic, one.partition), OFFSET_INVALID))
+            for one in partitions
+        ]
 
     def commit(self, offsets: Iterable[Any] | None = None, asynchronous: bool = True, **_: Any) -> list[Any]:
         if offsets is not None:

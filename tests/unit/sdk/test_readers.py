@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import OFFSET_INVALID, TopicPartition
 
 from anabranch.sdk import Consumer
 from tests.unit.sdk.stand import SETTINGS, PlainConsumer, Told, put_in
@@ -68,3 +68,81 @@ def test_where_it_was_to_begin_is_handed_over_by_one_that_never_got_there() -> N
     PlainConsumer.made[-1].read[A] = 9
     consumer.poll(0)
     assert led.ready_for[-1] == ("u", {"a-0": 9, "a-1": 8}, {})
+
+
+def test_a_consumer_that_begins_at_the_end_and_has_read_nothing_goes_on_there() -> None:
+    """What is written while it is moved is read; its partition may come to another member, so it is handed over."""
+    PlainConsumer.logs["old"].ends = {A: 50, B: 60}
+    PlainConsumer.logs["old"].committed = {B: 7}
+    consumer, led, inner = reading()
+    inner.given(A, B)
+    assert inner.assigned == {A: 50, B: OFFSET_INVALID}
+    led.prepare("s")
+    consumer.poll(0)
+    assert led.ready_for == [("s", {"a-0": 50, "a-1": 7}, {})]
+    PlainConsumer.logs["old"].ends = {A: 55}
+    led.cancel()
+    consumer.poll(0)
+    again = PlainConsumer.made[-1]
+    again.given(A)
+    assert again.assigned == {A: 50}
+    led.prepare("t")
+    consumer.poll(0)
+    led.go("new", {"a-0": 5})
+    PlainConsumer.logs["new"].ends = {A: 9}
+    consumer.poll(0)
+    PlainConsumer.made[-1].given(A)
+    assert PlainConsumer.made[-1].assigned == {A: 5}
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_offsets_that_an_application_assigned_are_where_it_stands_until_it_has_read(is_lost: bool) -> None:
+    """In its callback or by hand; what its group has committed is another place."""
+    PlainConsumer.logs["old"].committed = {A: 7}
+    called, led, inner = reading(enable_auto_commit=not is_lost)
+
+    def placed(consumer: Any, partitions: list[Any]) -> None:
+        consumer.assign([TopicPartition(one.topic, one.partition, 20) for one in partitions])
+
+    called.subscribe(["a"], on_assign=placed)
+    inner.given(A)
+    led.prepare("s", lost=is_lost)
+    called.poll(0)
+    assert led.ready_for == [("s", {"a-0": 20}, {})]
+    by_hand = Consumer({**SETTINGS, "group.id": "g", "enable.auto.commit": not is_lost})
+    by_hand.assign([TopicPartition(*A, 20)])
+    led = Told.last
+    led.prepare("s", lost=is_lost)
+    by_hand.poll(0)
+    assert led.ready_for == [("s", {"a-0": 20}, {})]
+    led.cancel()
+    by_hand.poll(0)
+    assert PlainConsumer.made[-1].assigned == {A: 20}
+
+
+def test_a_batch_that_is_not_committed_is_read_again_after_a_switch_and_not_after_one_that_is_given_up() -> None:
+    """Its commits are refused after a switch, since it is read again; so it has to be."""
+    consumer, led, inner = reading(enable_auto_commit=False, auto_offset_reset="earliest")
+    inner.given(A, B)
+    inner.read |= {A: 100, B: 200}
+    consumer.commit(offsets=[TopicPartition(*B, 200)], asynchronous=False)
+    led.prepare("s")
+    consumer.poll(0)
+    assert led.ready_for == [("s", {"a-1": 200}, {})]
+    led.cancel()
+    consumer.poll(0)
+    PlainConsumer.made[-1].given(A, B)
+    assert PlainConsumer.made[-1].assigned == {A: 100, B: 200}
+
+
+def test_partitions_that_were_assigned_by_hand_stay_paused_where_it_goes_on() -> None:
+    """As those that a group gives."""
+    consumer = Consumer({**SETTINGS, "group.id": "g"})
+    consumer.assign([TopicPartition(*A, 1), TopicPartition(*B, 2)])
+    consumer.pause([TopicPartition(*A)])
+    led = Told.last
+    led.prepare("s")
+    consumer.poll(0)
+    led.go("new", {"a-0": 3, "a-1": 4})
+    consumer.poll(0)
+    assert (PlainConsumer.made[-1].assigned, PlainConsumer.made[-1].paused) == ({A: 3, B: 4}, {A})

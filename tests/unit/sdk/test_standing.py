@@ -98,18 +98,37 @@ def test_a_client_whose_partitions_were_taken_away_hands_over_nothing_of_them(co
     assert stood(Inner(answers), "old", [at(9)], [at(-1001)], commits, True).positions == {A: 9}
 
 
+@pytest.mark.parametrize(
+    ("committed", "commits", "handed"),
+    [
+        ({A: -1001, B: -1001}, False, {A: 5, B: 3}),
+        ({A: -1001, B: -1001}, True, {B: 2}),
+        ({A: -1001, B: -1001, C: 1}, False, {B: 2}),
+        ({A: 4, B: -1001}, True, {A: 5, B: 2}),
+    ],
+)
+def test_what_was_given_out_is_not_handed_over_as_done_where_the_application_commits(
+    committed: dict[Any, int], commits: bool, handed: dict[Any, int]
+) -> None:
+    """U7: where it has committed nothing in a partition it begins there as it did; one that never commits goes on."""
+    left = Left("old", {A: 5, B: 3}, committed, {B: 2})
+    assert left.handed(commits) == handed
+
+
 @examples(200)
-@given(offsets, offsets, st.sets(st.sampled_from([A, B, C])))
+@given(offsets, offsets, offsets, st.sets(st.sampled_from([A, B, C])))
 def test_of_a_lost_cluster_it_hands_over_what_is_known_without_it(
-    given_out: dict[Any, int], committed: dict[Any, int], has: set[Any]
+    given_out: dict[Any, int], committed: dict[Any, int], began: dict[Any, int], has: set[Any]
 ) -> None:
     """U5."""
     parts = [at(-1001, place) for place in has]
     positions = [at(given_out.get(place, -1001), place) for place in has]
-    by_itself = stood_alone("old", parts, committed, positions)
-    by_the_application = stood_alone("old", parts, committed, None)
+    by_itself = stood_alone("old", parts, committed, positions, began)
+    by_the_application = stood_alone("old", parts, committed, None, began)
     assert by_itself == Left("old", {place: given_out[place] for place in has & given_out.keys()})
-    assert by_the_application == Left("old", {place: committed[place] for place in has & committed.keys()})
+    assert by_the_application == Left(
+        "old", {place: committed.get(place, began.get(place, -1)) for place in has & (committed.keys() | began.keys())}
+    )
 
 
 def test_a_cluster_that_is_lost_is_waited_for_no_longer() -> None:
