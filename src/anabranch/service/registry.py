@@ -119,20 +119,21 @@ class Registry:
     def _check_group(
         self, client_id: str, group: str, route: Route, elsewhere: Iterable[RegisteredClient], now: int
     ) -> None:
-        """Raise SplitGroupError where a live member of a group is led to another cluster."""
-        for one in self._groups.get(group, ()):
-            client = self._known[one].client
-            if one != client_id and client.is_live(now) and client.cluster != route.cluster:
-                raise SplitGroupError(group, route.cluster, client.words, client.cluster)
-        for other in elsewhere:
-            if other.client.id in self._known or other.client.id == client_id:
+        """Raise SplitGroupError where a live member of a group is led to another cluster.
+
+        By the routes of now: after a change it may not have been led again yet.
+        """
+        here = [self._known[one].client for one in self._groups.get(group, ())]
+        others = [one.client for one in elsewhere if one.client.id not in self._known]
+        for client in (*(one for one in here if one.is_live(now)), *others):
+            if client.id == client_id or client.query.role is not ClientRole.CONSUMER:
                 continue
             try:
-                cluster = self._routing.route(other.client.query).cluster
-            except RefusedError:
-                continue
-            if other.client.query.role is ClientRole.CONSUMER and cluster != route.cluster:
-                raise SplitGroupError(group, route.cluster, other.client.words, cluster)
+                cluster = self._routing.route(client.query).cluster
+            except RefusedError:  # it stays where it is, which of others' clients is not known for certain
+                cluster = client.cluster if client.id in self._known else route.cluster
+            if cluster != route.cluster:
+                raise SplitGroupError(group, route.cluster, client.words, cluster)
 
     def report(self, account: Account, client_id: str, report: ClientReport) -> None:
         """Hear of a client; raises UnknownClientError, NotItsAccountError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +14,7 @@ from anabranch.model.cluster import Security, SecurityProtocol
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, Route, RouteQuery
 from anabranch.service import registry as module
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.errors import TooManyClientsError, UnknownClientError
+from anabranch.service.errors import SplitGroupError, TooManyClientsError, UnknownClientError
 from anabranch.service.registry import KEPT_MS, Registry
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
@@ -160,6 +161,35 @@ def test_another_instances_client_is_shown_as_it_wrote_it(stored: Stored) -> Non
         assert (row.instance, row.client.report.records) == ("here", 7)
 
     asyncio.run(run())
+
+
+def test_a_member_that_registers_before_all_are_led_again_is_no_split_of_its_group(stored: Stored) -> None:
+    """Of thousands who are led again some come last; by the table of now they go where it goes."""
+
+    class Led(Always):
+        """Leads everyone to a cluster that changes."""
+
+        cluster = "old"
+
+        def route(self, query: RouteQuery) -> Route:
+            """There, but for who says otherwise."""
+            return replace(super().route(query), cluster=query.parameters.get("to", self.cluster))
+
+    async def test() -> None:
+        async def nothing() -> None:
+            """Nobody is told."""
+
+        routing = Led(stored, ClusterPool(), nothing)
+        registry = Registry(stored, routing, Watching(), "here")
+        query = RouteQuery("orders", ClientRole.CONSUMER, ("sales",), "billing")
+        await registry.register(ACCOUNT, "1" * 32, query, FACTS)
+        routing.cluster = "new"
+        _, route = await registry.register(ACCOUNT, "2" * 32, query, FACTS)
+        assert route.cluster == "new"
+        with pytest.raises(SplitGroupError):
+            await registry.register(ACCOUNT, "3" * 32, replace(query, parameters={"to": "old"}), FACTS)
+
+    asyncio.run(test())
 
 
 def test_an_instance_takes_no_more_clients_than_it_can(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
