@@ -35,7 +35,7 @@ class Log:
         os.write(self._file, (" ".join(map(str, words)) + "\n").encode())
 
 
-def write(config: dict[str, Any], topic: str, life: int, log: Log) -> None:
+def write(config: dict[str, Any], topic: str, life: int, keys: str, log: Log) -> None:
     """Records of each key, numbered from the beginning of this life."""
 
     def delivered(error: Any, message: Any) -> None:
@@ -45,7 +45,7 @@ def write(config: dict[str, Any], topic: str, life: int, log: Log) -> None:
         for number in itertools.count():
             if STOP.is_set():
                 return
-            for key in "abc":
+            for key in keys:
                 producer.produce(topic, f"{key}:{life}:{number}", key, on_delivery=delivered)
             producer.poll(0.01)
 
@@ -85,7 +85,8 @@ def main() -> None:
     log = Log(Path(given["log"]))
     log.tell("life", given["life"])
     common = given["config"]
-    thread = threading.Thread(target=write, args=(common, given["topic"], given["life"], log))
+    keys = given.get("keys", "abc")
+    thread = threading.Thread(target=write, args=(common, given["topic"], given["life"], keys, log))
     thread.start()
     read({**common, "group.id": given["group"]}, given["topic"], log)
     thread.join()
