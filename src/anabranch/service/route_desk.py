@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import structlog
 
 from anabranch.config.routes_file import table_fields
+from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
 from anabranch.operations.routes.desk import SwitchCancelledError, Switched, SwitchOrder
-from anabranch.operations.routes.moving import link_between
+from anabranch.operations.routes.moving import link_between, wider
 from anabranch.routes.switch import SwitchState
 from anabranch.routes.table import RouteTable, RouteVersion
 from anabranch.service.clusters import ClusterPool
@@ -69,6 +70,14 @@ class ServiceDesk:
         Raises NoLinkError, ConfigError, ClusterError.
         """
         return await link_between(self.clusters.cluster(after), before, topics)
+
+    async def wider(self, before: str, after: str, topics: Mapping[str, str]) -> Sequence[str]:
+        """Topics that have more partitions on the second cluster; none where one does not answer in some seconds."""
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                return await wider(self.clusters.cluster(before), self.clusters.cluster(after), topics)
+        except (AnabranchError, TimeoutError):
+            return ()
 
     async def switch(self, begun: SwitchOrder) -> Switched:
         """Begin a switch and wait until it has ended; killed meanwhile, the acting instance goes on with it.

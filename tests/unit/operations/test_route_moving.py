@@ -60,6 +60,15 @@ def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
         both.on(both.target, lambda target: moving.link_between(target, "elsewhere", ours))
 
 
+def test_topics_with_more_partitions_on_the_target_are_named(both: Lab) -> None:
+    """By them a key comes to another one; those that one of both does not have are none."""
+    asked = {TO_A.topic: "orders", "nobody-made-it": "nor-this"}
+    found = between(both.target, both.source, lambda here, there: moving.wider(here, there, asked))
+    assert found == ("topic orders has 3 partitions on old, and old.orders 2",)
+    back = {"orders": TO_A.topic, "private": "nobody-made-it"}
+    assert between(both.source, both.target, lambda here, there: moving.wider(here, there, back)) == ()
+
+
 def test_pinned_ends_are_those_of_logs_that_hold_something(both: Lab) -> None:
     """A topic that nobody has made yet holds nothing that could be lost."""
     pinned = both.on(both.source, lambda source: moving.pin(source, ["orders", "nobody-made-it"]))

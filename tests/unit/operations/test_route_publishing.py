@@ -42,6 +42,7 @@ class Desk:
     versions: list[RouteVersion] = field(default_factory=list)
     registered: list[Client] = field(default_factory=list)
     switches: list[SwitchOrder] = field(default_factory=list)
+    is_wider: bool = False
 
     async def newest(self) -> RouteVersion | None:
         """The last one."""
@@ -66,6 +67,10 @@ class Desk:
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """Of one name, whatever it copies."""
         return f"{before}-{after}"
+
+    async def wider(self, before: str, after: str, topics: Mapping[str, str]) -> Sequence[str]:
+        """Each that is asked for, where a test has it so."""
+        return [f"{topic} of {before} is wider on {after}" for topic in sorted(topics)] if self.is_wider else []
 
     async def switch(self, begun: SwitchOrder) -> Switched:
         """It is done at once."""
@@ -101,6 +106,20 @@ def test_a_table_is_published_with_whom_it_moves() -> None:
         assert desk.versions[-1].reason == "why"
 
     asyncio.run(run())
+
+
+def test_a_producer_whose_keys_may_come_to_other_partitions_is_warned_of() -> None:
+    """Of what consumers alone read nobody writes elsewhere."""
+    for registered, said in (([client("billing")], 0), ([client("billing"), client(number=2)], 1)):
+        desk = Desk(registered=registered, is_wider=True)
+
+        async def run(desk: Desk = desk, said: int = said) -> None:
+            await published(desk, OLD)
+            planned = await apply.plan(desk, NEW, "why")
+            found = [one for one in planned.reasons if "sales of old is wider on new: a key's records" in one.what]
+            assert [one.severity for one in found] == [Severity.WARNING] * said
+
+        asyncio.run(run())
 
 
 def test_live_clients_are_moved_by_a_switch_unless_it_is_said_to_be_at_once() -> None:

@@ -78,6 +78,10 @@ class RouteDesk(Protocol):
         """The link that copies topics from one cluster to another, where they are called so; raises NoLinkError."""
         ...
 
+    async def wider(self, before: str, after: str, topics: Mapping[str, str]) -> Sequence[str]:
+        """Topics that have more partitions on the second cluster, each in words; none where one does not answer."""
+        ...
+
     async def switch(self, begun: SwitchOrder) -> Switched:
         """Move live clients while they run, and publish a table as all of them have paused.
 

@@ -81,6 +81,18 @@ def _copies(spec: LinkSpec, topics: Mapping[str, str]) -> bool:
     return all(here in chosen and named.renamed(here) == there for here, there in topics.items())
 
 
+async def wider(source: Cluster, target: Cluster, topics: Mapping[str, str]) -> tuple[str, ...]:
+    """Topics that have more partitions on the target than on the source, each in words; raises ClusterError."""
+    here = (await source.metadata(sorted(topics))).topics
+    there = (await target.metadata(sorted(set(topics.values())))).topics
+    found = []
+    for name, renamed in sorted(topics.items()):
+        before, after = len(here[name].partitions), len(there[renamed].partitions)
+        if 0 < before < after:
+            found.append(f"topic {renamed} has {after:,} partitions on {target.name}, and {name} {before:,}")
+    return tuple(found)
+
+
 async def pin(source: Cluster, topics: Iterable[str]) -> dict[str, int]:
     """The ends of all partitions of some topics, as TOPIC-PARTITION; a topic that is not there has none.
 

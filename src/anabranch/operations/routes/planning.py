@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from anabranch.config.routes_file import table_fields
@@ -124,7 +124,7 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
     if pairs and policy.at_once:
         found = (*found, _AT_ONCE)
     elif pairs:
-        found = (*found, *await _away(desk, {before for before, _ in pairs}, policy))
+        found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *await _wider(desk, moved))
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
@@ -224,6 +224,22 @@ async def _away(desk: RouteDesk, clusters: Collection[str], policy: SwitchPolicy
     fix = "bring it back, or go without it and be told what is in doubt: --when-lost go" if waits else ""
     whys = await asyncio.gather(*(desk.why_away(name) for name in sorted(clusters)))
     return [Reason.found(Severity.WARNING, f"{why}: it {then}", fix) for why in whys if why]
+
+
+async def _wider(desk: RouteDesk, moved: Impact) -> list[Reason]:
+    """What is said of topics to which producers go that have more partitions there."""
+    writers = [move for move in moved.moves if move.client.query.role is ClientRole.PRODUCER]
+    written = sorted(moved_pairs(replace(moved, moves=tuple(writers))).items(), key=lambda item: item[0])
+    found = await asyncio.gather(*(desk.wider(*pair, each.topics) for pair, each in written))
+    return [
+        Reason.found(
+            Severity.WARNING,
+            f"{words}: a key's records may come to another partition than those before, and be read ahead of them",
+            "have as many partitions on both, or move the producers once consumers have read all",
+        )
+        for each in found
+        for words in each
+    ]
 
 
 async def _links(desk: RouteDesk, pairs: Mapping[Pair, MovedPair]) -> tuple[SwitchLink, ...]:
