@@ -254,6 +254,7 @@ class RoutedReader(RoutedClient):
                 inner.close()
             finally:
                 self._leaves, self._inner = False, None
+                self._partitions.clear()
         self._left, self._stands = left, None
         with self._changed:
             if self._orders.phase is Phase.PAUSING:
@@ -268,14 +269,14 @@ class RoutedReader(RoutedClient):
     def _hand(self, switch: str) -> None:
         """Answer a switch, by what counts on the cluster where the service has it, which it may not have reached yet.
 
-        There it would begin as it was told; where it stood before that counts no more.
+        There it would begin as it was told, as long as its group has given it nothing; where it stood before that
+        counts no more.
         """
-        cluster = self._goes_to()
+        cluster, left = self._goes_to(), self._left
         found = dict(self._orders.begins)
-        if self._era.cluster == cluster and not self._orders.lost:
-            found |= _named(self._era.started)
-        if self._left.cluster == cluster:
-            found |= _named(self._left.handed(self._commits_itself))
+        if left.cluster == cluster:
+            is_new = not (left.positions or left.committed or self._orders.lost)
+            found |= _named(self._era.started if is_new else left.handed(self._commits_itself))
         self._session.ready(switch, found, {}, str(self._given.get("group.instance.id") or ""))
 
     def _stand(self, inner: Any) -> Left:

@@ -52,7 +52,7 @@ def test_a_client_that_is_led_elsewhere_as_a_switch_begins_hands_over_no_positio
 
 
 def test_where_it_was_to_begin_is_handed_over_by_one_that_never_got_there() -> None:
-    """It has not connected, or its group has not given it the partition yet; what it read there counts more."""
+    """It has not connected, or its group has given it nothing yet; else that counts, and not what was long ago."""
     consumer, led, inner = reading()
     inner.given(A)
     inner.read[A] = 100
@@ -61,13 +61,15 @@ def test_where_it_was_to_begin_is_handed_over_by_one_that_never_got_there() -> N
     led.go("new", {"a-0": 7, "a-1": 8})
     led.prepare("t")
     assert led.ready_for[-1] == ("t", {"a-0": 7, "a-1": 8}, {})
-    led.cancel()
-    consumer.poll(0)
-    led.prepare("u")
-    PlainConsumer.made[-1].given(A)
-    PlainConsumer.made[-1].read[A] = 9
-    consumer.poll(0)
-    assert led.ready_for[-1] == ("u", {"a-0": 9, "a-1": 8}, {})
+    for switch, has, handed in (("u", False, {"a-0": 7, "a-1": 8}), ("v", True, {"a-0": 9})):
+        led.cancel()
+        consumer.poll(0)
+        if has:
+            PlainConsumer.made[-1].given(A)
+            PlainConsumer.made[-1].read[A] = 9
+        led.prepare(switch)
+        consumer.poll(0)
+        assert led.ready_for[-1] == (switch, handed, {})
 
 
 def test_a_consumer_that_begins_at_the_end_and_has_read_nothing_goes_on_there() -> None:
