@@ -15,7 +15,7 @@ from anabranch.migration.steps import Part, StepKind
 ABSENT, IDS, DENIED, MADE, BEFORE, LANES, ANSWERS = "absent", "ids", "denied", "made", "before", "lanes", "answers"
 Results = dict[str, Mapping[str, Any]]
 _LIFTS = (*LEADS, WaveVerb.CANCEL)
-_DENIES = (*_LIFTS, WaveVerb.RECONCILE)
+_DENIES = (*_LIFTS, WaveVerb.RECONCILE, WaveVerb.COMPLETE)
 
 
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:

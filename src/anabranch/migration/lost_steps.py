@@ -94,35 +94,32 @@ def _staged(leg: Leg, groups: UnknownGroups) -> Iterator[MigrationStep]:
         yield MigrationStep(StepKind.LOST_CHECKPOINTS, job.name, what)
 
 
-def regain_steps(leg: Leg) -> tuple[MigrationStep, ...]:
-    """What is done once a cluster is back where ``leg`` leads, which lost nothing with it: its link copies on (M3)."""
-    wave, link = leg.wave.name, leg.link
-    return (
-        MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.there} answers, and is the cluster that was left"),
-        MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.there} keeps up from here on"),
-        MigrationStep(StepKind.RESUME_LINK, link, f"let link {link} copy on"),
-        MigrationStep(StepKind.RUN_LINK, link, f"run link {link}: {leg.there} keeps up, and going back is exact"),
-    )
+def returned_steps(leg: Leg, gone: str, left: Iterable[MigrationStep], *, is_halted: bool) -> tuple[MigrationStep, ...]:
+    """What is done once a cluster, ``gone``, is back that nothing was lost with (M3); ``leg`` is whose link copies.
 
-
-def returned_steps(leg: Leg, left: Iterable[MigrationStep]) -> tuple[MigrationStep, ...]:
-    """What is done once the cluster is back where ``leg`` begins, and its applications still are (M3).
-
-    ``left`` is what a run left there that was taken back without it, the last step first.
+    ``left`` is what a run left where it begins that was taken back without that, the last step first.  ``is_halted``:
+    the link may stand still since.  Both are there where both clusters were gone, one after the other.
     """
     wave = leg.wave.name
     return (
-        MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {leg.here} answers, and is the cluster that was left"),
-        MigrationStep(StepKind.JOURNAL, wave, f"write down that {leg.here} is back"),
+        MigrationStep(StepKind.PROVE_FOUND, wave, f"see that {gone} answers, and is the cluster that was left"),
+        MigrationStep(StepKind.JOURNAL, wave, f"write down that {gone} is back"),
         *put_back_steps(leg.here, left),
+        *(_copies_on(leg) if is_halted else ()),
     )
+
+
+def _copies_on(leg: Leg) -> Iterator[MigrationStep]:
+    link = leg.link
+    yield MigrationStep(StepKind.RESUME_LINK, link, f"let link {link} copy on")
+    yield MigrationStep(StepKind.RUN_LINK, link, f"run link {link}: {leg.there} keeps up, and going back is exact")
 
 
 def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     """What is done once the cluster is back where ``leg`` begins, which had been left without it (M3).
 
-    The link that copied there before may still run, if the cluster was lost before it was stopped: it would write
-    behind the ends that are pinned.
+    Links may still run that nobody stopped, for the cluster of one was lost: the one that copied there before would
+    write behind the ends that are pinned, and the leg's own one copies back what the way there brings.
     """
     wave, topics = leg.wave.name, counted(len(leg.wave.topics), "topic")
     back = f"see that {leg.here} answers, and is the cluster that was left"
@@ -133,7 +130,7 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     }[tail]
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, back),
-        *((stop_link(leg.at(leg.number - 1)),) if leg.number else ()),
+        *(stop_link(leg.at(number)) for number in (leg.number - 1, leg.number) if number >= 0),
         *(
             MigrationStep(StepKind.FENCE, fence.value, fence_text(fence, leg, Part.ALL))
             for fence in leg.wave.fences

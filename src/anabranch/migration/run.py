@@ -128,12 +128,12 @@ class WaveRun:
 
     @property
     def can_turn(self) -> bool:
-        """Whether it can be turned back (M6); a reconcile leaves nobody anywhere else."""
+        """Whether it can be turned back (M6); a reconcile leaves nobody anywhere else until its way may copy."""
         if not self.has_passed:
             return True
         kinds = {step.kind for step in self.steps}
-        is_to_lost = self.leads_to_lost and StepKind.PREFLIGHT in kinds
-        return bool(self.lost) and (StepKind.PROVE_FOUND in kinds or (is_to_lost and not self.has_let_go))
+        leaves_nobody = StepKind.PROVE_FOUND in kinds or (self.leads_to_lost and StepKind.PREFLIGHT in kinds)
+        return bool(self.lost) and leaves_nobody and not self.has_let_go
 
     @property
     def may_wait(self) -> bool:

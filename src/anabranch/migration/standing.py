@@ -58,8 +58,9 @@ class WaveStanding:
 
     ``lost`` is how it stands with a cluster that it was led away from as that was lost, None where there is a way
     there, or it was not.  ``gone`` is the cluster that did not answer when something was done last, and ``left`` the
-    run that was taken back then and left something behind where its applications were to be left.  ``is_halfway``: the
-    last run that led it ended without the cluster that it led to.
+    run that was taken back then and left something behind where its applications were to be left.  ``is_halted``: the
+    link that copies from where producers are may stand still since.  ``is_halfway``: the last run that led it ended
+    without the cluster that it led to.
     """
 
     leg: Leg
@@ -69,6 +70,7 @@ class WaveStanding:
     lost: LostCluster | None = None
     gone: End | None = None
     left: WaveRun | None = None
+    is_halted: bool = False
     is_halfway: bool = False
 
     @property
@@ -86,16 +88,24 @@ class WaveStanding:
         """Who is switched next."""
         return next(part for part in parts(self.wave) if part not in self.switched)
 
+    @property
+    def copies(self) -> Leg:
+        """The leg whose link copies from where producers are; there is none while a cluster is lost."""
+        return self.leg.next if Part.PRODUCERS in self.switched else self.leg
+
+    @property
+    def halfway_to(self) -> End:
+        """The cluster that it was being led to as that was lost (L4)."""
+        return self.leg.ends_at if self.switched else self.leg.begins_at
+
     def leg_of(self, verb: WaveVerb, asked: WaveOptions) -> Leg:
         """The leg of which a run of a verb is.
 
         A part that went ahead is led again by the one after it, and a reconcile is of the one that the lost cluster
-        begins.
+        begins, or whose link copies on.
         """
-        if verb is WaveVerb.RECONCILE and self.lost is not None:
-            return self.leg.at(self.leg.number - 1)
-        if verb is WaveVerb.RECONCILE and self.left is not None and self.gone is not self.leg.ends_at:
-            return self.leg.at(self.left.leg)
+        if verb is WaveVerb.RECONCILE:
+            return self.copies if self.lost is None else self.leg.at(self.leg.number - 1)
         is_other_way = (verb is WaveVerb.SWITCH) is self.leg.leads_back
         is_led_again = verb in LEADS and is_other_way and asked.lost is not None and self.switched
         return self.leg.next if is_led_again else self.leg
@@ -112,19 +122,21 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     lost: LostCluster | None = None
     gone: End | None = None
     left: WaveRun | None = None
-    is_halfway = False
+    is_halted = is_halfway = False
     for run in runs:
         leg = Leg(migration, wave, run.leg)
         if run.state.is_open:
             open_ = run
         if run.state is not WaveRunState.DONE:
             if run.lost and not run.state.is_open:
-                gone, left = run.lost_end, run if left_behind(leg, run) else left
+                gone, left = run.lost_end, _left(leg, run, left)
+                copies = Leg(migration, wave, number + (Part.PRODUCERS in switched))
+                is_halted |= gone is copies.ends_at
             continue
         without = run.lost_end if run.lost else None
         match WaveVerb(run.what):
             case WaveVerb.START:
-                state, gone, left = WaveState.COPYING, None, None
+                state, gone, left, is_halted = WaveState.COPYING, None, None, False
             case WaveVerb.SWITCH | WaveVerb.REVERSE:
                 is_led_again = bool(switched) and run.leg > number
                 switched.add(run.part)
@@ -133,21 +145,30 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                 elif is_led_again or switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
-                gone, left = leg.begins_at if goes_without(run) else without, None
-                is_halfway = run.leads_to_lost
+                gone = leg.begins_at if goes_without(run) else without
+                left = left if is_led_again and run.part is Part.CONSUMERS else None
+                is_halfway, is_halted = run.leads_to_lost, bool(run.lost) or goes_without(run)
                 if loses_tail(run):
                     lost = LostCluster(leg.begins_at, LostState.GONE, doubts_of(run.results))
             case WaveVerb.RECONCILE:
                 lost, gone, left = _reconciled(leg.begins_at, run), without, None
+                is_halted = bool(run.lost)
             case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
                 state, number, switched, lost, gone, left = WaveState.PLANNED, 0, set(), None, None, None
-                is_halfway = False
+                is_halted = is_halfway = False
             case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, gone, left, is_halfway)
+    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, gone, left, is_halted, is_halfway)
+
+
+def _left(leg: Leg, run: WaveRun, before: WaveRun | None) -> WaveRun | None:
+    """Of two runs of a leg that left something behind, the one that left more: of the other nothing else is there."""
+    is_of_leg = before is not None and before.leg == run.leg
+    known = left_behind(leg, before) if before is not None and is_of_leg else ()
+    return run if len(left_behind(leg, run)) > len(known) else before
 
 
 def _reconciled(end: End, run: WaveRun) -> LostCluster | None:

@@ -13,7 +13,6 @@ from anabranch.migration.lost_steps import (
     lost_complete_steps,
     lost_switch_steps,
     reconcile_steps,
-    regain_steps,
     returned_steps,
 )
 from anabranch.migration.options import PLAIN, UnknownGroups, WaveOptions
@@ -89,13 +88,8 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         )
         raise refuse(f"{under_way.what} is under way", fix)
     match verb:
-        case WaveVerb.RECONCILE if stands.gone is leg.ends_at and Part.PRODUCERS not in stands.switched:
-            return WavePart(leg, Part.ALL, regain_steps(leg))
-        case WaveVerb.RECONCILE if stands.left is not None:
-            began = leg.at(stands.left.leg)
-            return WavePart(began, Part.ALL, returned_steps(began, left_behind(began, stands.left)))
-        case WaveVerb.RECONCILE if stands.gone is leg.begins_at:
-            return WavePart(leg, Part.ALL, returned_steps(leg, ()))
+        case WaveVerb.RECONCILE if stands.gone is not None:
+            return WavePart(stands.copies, Part.ALL, _returned(stands, stands.gone))
         case WaveVerb.RECONCILE:
             why = "it was not led away from a lost cluster, nor was anything left on one"
             raise refuse(why, "look at it: `anabranch migrate status`")
@@ -108,6 +102,10 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         case WaveVerb.SWITCH | WaveVerb.REVERSE if asked.lost is not None:
             part = part if stands.switched else Part.ALL  # nothing is gained by two parts without that cluster
             return WavePart(leg, part, lost_switch_steps(leg, part, asked.lost, is_halfway=stands.is_halfway))
+        case WaveVerb.SWITCH | WaveVerb.REVERSE if stands.is_halted:
+            copies = stands.copies
+            why = f"link {copies.link} may stand still since {copies.there} was lost"
+            raise refuse(why, f"once {copies.there} answers have it copy on: `{command.format('reconcile')}`")
         case WaveVerb.SWITCH | WaveVerb.REVERSE:
             return WavePart(leg, part, switch_steps(leg, part))
     if stands.switched:
@@ -116,36 +114,46 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         if not leg.leads_back:
             raise refuse(f"its applications are on {leg.here}", f"give it up: `{command.format('cancel')}`")
         if stands.gone is leg.ends_at:
-            return WavePart(leg, Part.ALL, lost_complete_steps(leg, is_made=True))
-        return WavePart(leg, Part.ALL, complete_steps(leg))
+            return WavePart(leg, Part.ALL, (*lost_complete_steps(leg, is_made=True), *_put_back(stands)))
+        return WavePart(leg, Part.ALL, (*complete_steps(leg), *_put_back(stands)))
     if leg.leads_back:
         raise refuse(f"its applications are on {leg.here}", f"go back first: `{command.format('reverse')}`")
     if stands.gone is leg.ends_at:
         _refuse_purge(stands, asked)
-        return WavePart(leg, Part.ALL, lost_complete_steps(leg, is_made=True))
+        return WavePart(leg, Part.ALL, (*lost_complete_steps(leg, is_made=True), *_put_back(stands)))
     return WavePart(leg, Part.ALL, (*cancel_steps(leg, purge=asked.purge), *_put_back(stands)))
 
 
 def _leads_from_lost(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> bool:
     """Whether applications are led away from the lost cluster that some of them may have gone to."""
-    return asked.lost is not None and verb is (WaveVerb.SWITCH if stands.gone is End.SOURCE else WaveVerb.REVERSE)
+    return asked.lost is not None and verb.value == LEADS_FROM[stands.halfway_to][0]
 
 
 def _halfway(stands: WaveStanding) -> tuple[str, str]:
     """Why nothing else is done for a wave some of whose applications may have gone on on a lost cluster (L4)."""
-    assert stands.gone is not None
-    leg, (verb, flag) = stands.leg, LEADS_FROM[stands.gone]
-    gone = leg.migration.at(stands.gone)
+    leg, (verb, flag) = stands.leg, LEADS_FROM[stands.halfway_to]
+    gone = leg.migration.at(stands.halfway_to)
     why = f"{gone} was lost while it was being led there: some may go on there, and what leads the others was left out"
     command = f"anabranch migrate {verb} {leg.migration.name} --wave {leg.wave.name} {flag}"
     return why, f"lead all away from there first, also where {gone} answers again: `{command}`"
 
 
+def _left(stands: WaveStanding, leg: Leg) -> tuple[MigrationStep, ...]:
+    """What a run of a leg has left on a cluster where that begins."""
+    is_of_leg = stands.left is not None and stands.left.leg == leg.number
+    return left_behind(leg, stands.left) if stands.left is not None and is_of_leg else ()
+
+
 def _put_back(stands: WaveStanding) -> tuple[MigrationStep, ...]:
-    """What a cancel puts back that was left on the cluster where the wave stays."""
-    if stands.left is None or stands.left.leg != stands.leg.number:
-        return ()
-    return tuple(put_back_steps(stands.leg.here, left_behind(stands.leg, stands.left)))
+    """What is put back that was left on the cluster where the wave stays, as it is given up or completed."""
+    return tuple(put_back_steps(stands.leg.here, _left(stands, stands.leg)))
+
+
+def _returned(stands: WaveStanding, gone: End) -> tuple[MigrationStep, ...]:
+    """What is done once a cluster is back that nothing was lost with."""
+    copies = stands.copies
+    left = _left(stands, copies)
+    return returned_steps(copies, copies.migration.at(gone), left, is_halted=stands.is_halted)
 
 
 def _there_already(stands: WaveStanding, asked: WaveOptions) -> tuple[str, str]:
@@ -208,7 +216,7 @@ def _without_cluster(stands: WaveStanding, lost: LostCluster, verb: WaveVerb, as
     ends = WaveVerb.COMPLETE if stands.leg.leads_back else WaveVerb.CANCEL
     if verb is ends:
         _refuse_purge(stands, asked)
-        return WavePart(leg, Part.ALL, lost_complete_steps(stands.leg, is_made=False))
+        return WavePart(stands.leg, Part.ALL, lost_complete_steps(stands.leg, is_made=False))
     led = "switched" if stands.leg.leads_back else "led back"
     why, fix = {
         LostState.GONE: (
