@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from anabranch.migration.left_out import LEFT_OUT, stays_there
+from anabranch.migration.left_out import LEFT_OUT, leaves_behind, leaves_out, stays_there
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from anabranch.migration.spec import FenceKind, Wave
@@ -53,7 +53,7 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
             made |= set(run.result(StepKind.LOOK, wave.name).get(ABSENT, ()))
             for step in run.steps:
                 ids |= run.result(step.kind, step.subject).get(IDS, {})
-        elif any(step.kind is StepKind.PURGE for step in run.steps):
+        elif any(step.kind is StepKind.PURGE for step in run.steps) and StepKind.PURGE not in leaves_out(run):
             made.clear()
             ids.clear()
     told = {ABSENT: sorted(made), **({IDS: ids} if ids else {})}
@@ -109,13 +109,14 @@ def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
     """What the fence has denied where a leg leads to, and what was denied before it.
 
-    Of a source that was lost that is what the first reconcile found: later ones find the fence itself.  Where the wave
+    Of a source that was lost that is what the first reconcile found: later ones find the fence itself.  It is still so
+    behind a cancel that went without the cluster.  Where the wave
     had no such fence as its producers left, nothing was made: whatever is denied there is somebody else's.
     """
     told: dict[str, Any] | None = None
     has_left = False
     for run in done:
-        if run.what == WaveVerb.CANCEL.value:
+        if run.what == WaveVerb.CANCEL.value and not leaves_behind(leg, run):
             told, has_left = None, False
         if run.leg != leg.number - 1:
             continue

@@ -97,6 +97,18 @@ def left_behind(leg: Leg, run: WaveRun) -> tuple[MigrationStep, ...]:
     return tuple(one for one in begun if one.kind in _PUT_BACK_LATER and stays_there(leg, one, run.lost_end))
 
 
+def leaves_out(run: WaveRun) -> frozenset[StepKind]:
+    """The kinds of steps that a run has left out."""
+    return frozenset(step.kind for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT)
+
+
+def leaves_behind(leg: Leg, run: WaveRun) -> bool:
+    """Whether a cancel went without a cluster, where what it would have taken away is still."""
+    first = leg.at(0).link
+    asks_both = any((step.kind, step.subject) == (StepKind.DELETE_LINK, first) for step in run.steps)
+    return not asks_both or bool(leaves_out(run))
+
+
 def put_back_steps(cluster: str, steps: Iterable[MigrationStep]) -> Iterator[MigrationStep]:
     """Steps that put back, once a cluster is back, what was left behind there."""
     for step in steps:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from anabranch.migration.ends import End
-from anabranch.migration.left_out import left_behind
+from anabranch.migration.left_out import leaves_behind, leaves_out, left_behind
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost import LostCluster, LostState, doubts_of, goes_without, loses_tail
 from anabranch.migration.options import TailChoice, WaveOptions
@@ -60,7 +60,8 @@ class WaveStanding:
     there, or it was not.  ``gone`` is the cluster that did not answer when something was done last, and ``left`` the
     run that was taken back then and left something behind where its applications were to be left.  ``is_halted``: the
     link that copies from where producers are may stand still since.  ``is_halfway``: the last run that led it ended
-    without the cluster that it led to.
+    without the cluster that it led to.  ``remains``: the leg on which it was cancelled without a cluster, where links,
+    or a fence, are still.
     """
 
     leg: Leg
@@ -72,6 +73,7 @@ class WaveStanding:
     left: WaveRun | None = None
     is_halted: bool = False
     is_halfway: bool = False
+    remains: int | None = None
 
     @property
     def is_gone(self) -> bool:
@@ -102,8 +104,10 @@ class WaveStanding:
         """The leg of which a run of a verb is.
 
         A part that went ahead is led again by the one after it, and a reconcile is of the one that the lost cluster
-        begins, or whose link copies on.
+        begins, or whose link copies on.  What a cancel has left behind is taken away by one of the same leg.
         """
+        if verb is WaveVerb.CANCEL and self.remains is not None:
+            return self.leg.at(self.remains)
         if verb is WaveVerb.RECONCILE:
             return self.copies if self.lost is None else self.leg.at(self.leg.number - 1)
         is_other_way = (verb is WaveVerb.SWITCH) is self.leg.leads_back
@@ -123,6 +127,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     gone: End | None = None
     left: WaveRun | None = None
     is_halted = is_halfway = False
+    remains: int | None = None
     for run in runs:
         leg = Leg(migration, wave, run.leg)
         if run.state.is_open:
@@ -156,12 +161,15 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
             case WaveVerb.COMPLETE:
                 state = WaveState.COMPLETED
             case WaveVerb.CANCEL:
-                state, number, switched, lost, gone, left = WaveState.PLANNED, 0, set(), None, None, None
+                state, number, switched, lost, gone = WaveState.PLANNED, 0, set(), None, None
+                left = left if StepKind.PUT_BACK in leaves_out(run) else None
+                remains = run.leg + run.leg % 2 if leaves_behind(leg, run) else None
                 is_halted = is_halfway = False
             case WaveVerb.VERIFY:
                 pass
     done = tuple(part for part in parts(wave) if part in switched)
-    return WaveStanding(Leg(migration, wave, number), state, done, open_, lost, gone, left, is_halted, is_halfway)
+    at = Leg(migration, wave, number)
+    return WaveStanding(at, state, done, open_, lost, gone, left, is_halted, is_halfway, remains)
 
 
 def _left(leg: Leg, run: WaveRun, before: WaveRun | None) -> WaveRun | None:

@@ -69,9 +69,14 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
     if verb is WaveVerb.START:
         if state is not WaveState.PLANNED:
             raise refuse(f"it is {state.value} already", "look at it: `anabranch migrate status`")
+        if stands.remains is not None:
+            why = "it was cancelled without a cluster, where its links, or its fence, are still"
+            raise refuse(why, f"once both clusters answer take them away: `{command.format('cancel')}`")
         return WavePart(leg, Part.ALL, start_steps(leg))
-    if state is WaveState.PLANNED and verb is WaveVerb.CANCEL and asked.purge:
-        return WavePart(leg, Part.ALL, cancel_steps(leg, purge=True))
+    if state is WaveState.PLANNED and verb is WaveVerb.CANCEL and (asked.purge or stands.remains is not None):
+        at = stands.leg_of(verb, asked)
+        put_back = put_back_steps(at.here, _left(stands, at))
+        return WavePart(at, Part.ALL, (*cancel_steps(at, purge=asked.purge), *put_back))
     if state is WaveState.PLANNED:
         raise refuse("it is not started", f"start it: `{command.format('start')}`")
     if stands.is_halfway and not _leads_from_lost(stands, verb, asked):
