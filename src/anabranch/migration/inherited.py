@@ -36,7 +36,7 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
         found |= {key_of(StepKind.PROVE_LOST, leg.wave.name): {ANSWERS: True}}
     if FenceKind.ACL in leg.wave.fences and verb in _LIFTS:
         found |= _denied(leg, done)
-    if FenceKind.ACL in leg.wave.fences and verb in _DENIES:
+    if verb in _DENIES:
         found |= _left(leg, all_)
     return found
 
@@ -82,10 +82,13 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
         lift, back = key_of(StepKind.LIFT_FENCE, leg.wave.name), key_of(StepKind.PUT_BACK, fence)
         is_done, is_back = run.state is WaveRunState.DONE, run.state is WaveRunState.CANCELLED
         if at.begins_at is leg.begins_at and fence in begun and (is_done or is_back):
+            stays = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
+            if is_back and not stays and _place(run, fence) >= len(run.times):
+                continue  # it may have been turned back before it denied anything: then what was left is left
+            is_left = stays
             made = _made_by(run, fence, [] if theirs is None else made)
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
             theirs = [rule for look in looks for rule in look.get(DENIED, ())] if theirs is None else theirs
-            is_left = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
             theirs = None if is_back and not is_left else theirs
         elif at.ends_at is leg.begins_at and lift in begun and is_done:
             is_left = theirs is not None and run.results.get(lift) == LEFT_OUT
@@ -99,11 +102,15 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
 
 def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | None:
     """What is known to be made once a run has denied writing, beside what was made ``before``; None where it is not."""
-    at = next(at for at, step in enumerate(run.steps) if key_of(step.kind, step.subject) == fence)
     found = run.results.get(fence, {}).get(MADE)
-    if before is None or found is None or at >= len(run.times):
+    if before is None or found is None or _place(run, fence) >= len(run.times):
         return None
     return before + [rule for rule in found if rule not in before]
+
+
+def _place(run: WaveRun, key: str) -> int:
+    """Which of a run's steps it is."""
+    return next(at for at, step in enumerate(run.steps) if key_of(step.kind, step.subject) == key)
 
 
 def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:

@@ -16,7 +16,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.lost import LostState, goes_without, loses_tail, never_ran
 from anabranch.migration.lost_steps import told_by
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
-from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
+from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile, put_back, turned
 from anabranch.migration.spec import FenceKind, JobKind, StreamJob, Wave, WaveOrder
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import Part, StepKind, parts
@@ -300,6 +300,22 @@ def test_a_fence_that_died_while_it_denied_does_not_say_what_it_has_made() -> No
         again = ended(lost_meanwhile(replace(point, results=noted), WHY), FENCED, lambda _: None)
         left = inherited(Leg(migration(FENCED), FENCED), WaveVerb.RECONCILE, [*before, again], purge=False)
         assert left == {"fence producers: acl": {"before": [THEIRS]}}
+
+
+def test_a_switch_that_is_taken_back_lifts_the_fence_that_was_left_only_where_it_had_denied_itself() -> None:
+    """One that a person cancels before that leaves it: a reconcile is told of it still, whatever the fences are now."""
+    runs, over = left_on_source()
+    again = made(FENCED, [*runs, over], WaveVerb.SWITCH)
+    at = [step.kind for step in again.steps].index(StepKind.FENCE)
+    told = {"fence producers: acl": {"before": [THEIRS], "made": [OURS]}}
+    for number, left in ((at, told), (at + 1, {})):
+        run = next(one for one in at_each_point(again) if one.at == number and not one.is_begun)
+        run = turned(run, 1, "no")
+        while run.state.is_open:
+            run = put_back(run, 1)
+        for wave in (FENCED, replace(FENCED, fences=(FenceKind.OBSERVE,))):
+            leg = Leg(migration(wave), wave)
+            assert inherited(leg, WaveVerb.RECONCILE, [*runs, over, run], purge=False) == left
 
 
 def test_a_fence_whose_lifting_was_left_out_is_known_to_the_next_one() -> None:

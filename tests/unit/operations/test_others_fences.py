@@ -61,6 +61,12 @@ def test_what_somebody_denied_since_stays_denied(monkeypatch: pytest.MonkeyPatch
     assert left_after(within, monkeypatch) == {"User:batch"}
 
 
+def test_a_fence_that_was_lifted_since_it_was_left_is_not_lifted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a switch that was taken back: nothing is told of it, and all that is denied now is somebody else's."""
+    later = WaveRun("r", "move", "orders", "reconcile", (BACK,), 0)
+    assert left_after(later, monkeypatch) == {"User:shop", "User:batch"}
+
+
 def test_a_fence_that_did_not_come_to_write_down_what_it_made_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else writing would stay denied; also where it had begun with what an earlier one had made."""
     begun_run = begun(WaveRun("r", "move", "orders", "switch", (FENCE,), 0, results=NOTED))

@@ -11,9 +11,9 @@ import pytest
 from anabranch.config.migration_file import migration_fields
 from anabranch.migration.journal import run_fields
 from anabranch.migration.legs import Leg
-from anabranch.migration.run import WaveRun, begun, finished
+from anabranch.migration.run import WaveRun, begun, finished, lost_meanwhile, put_back, turned
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
-from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
+from anabranch.migration.steps import MigrationStep, Part, StepKind, cancel_steps, start_steps, switch_steps
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.dryrun import SeenStep
 from anabranch.store.waves import StoredRun
@@ -116,3 +116,22 @@ def test_a_wave_that_is_being_started_may_still_be_made_yours(both: Lab, served:
     keep(served, MOVE, ran(1, "start", start_steps(Leg(MOVE, WAVE)), StepKind.CATCH_UP))
     other = replace(WAVE, groups=("shop", "billing"), fences=(FenceKind.OBSERVE,))
     assert changes(served, replace(MOVE, waves=(other,))).status == 200
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_fence_that_was_left_on_a_lost_cluster_stays_among_the_fences(
+    both: Lab, served: Served, is_cancelled: bool
+) -> None:
+    """What it denies there is put back by a reconcile, or a cancel, which are told of it for a wave with that fence."""
+    for broker in both.here.brokers:
+        broker.kill()
+    leg = Leg(MOVE, WAVE)
+    left = lost_meanwhile(ran(2, "switch", switch_steps(leg, Part.ALL), StepKind.JOURNAL), "mei: old is gone")
+    left = turned(left, 2, left.lost)
+    while left.state.is_open:
+        left = put_back(left, 2)
+    over = ran(3, "cancel", cancel_steps(leg, purge=False)[:-1])
+    keep(served, MOVE, ran(1, "start", start_steps(leg)), left, *((over,) if is_cancelled else ()))
+    refused = changes(served, replace(MOVE, waves=(replace(WAVE, fences=(FenceKind.OBSERVE,)),)))
+    assert (refused.status, "with fence acl" in refused.json["detail"]) == (409, True), refused.body
+    assert changes(served, replace(MOVE, limits=replace(MOVE.limits, most_lag=5))).status == 200

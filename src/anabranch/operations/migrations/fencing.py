@@ -97,8 +97,12 @@ async def lift(scene: Scene) -> None:
     """Take the rules of the fence away again, but for those that were there before.
 
     Where the step did not come to write down which it made they are looked for; else whatever is denied beside them is
-    somebody else's, who may have denied it since.
+    somebody else's, who may have denied it since.  So is all where another run's fence is put back that was lifted by
+    one after it, which was taken back.
     """
+    is_own = any(one.kind is StepKind.FENCE for one in scene.run.steps)
+    if not is_own and BEFORE not in scene.run.result(StepKind.FENCE, FenceKind.ACL.value):
+        return
     made = _noted(scene, StepKind.FENCE, MADE, FenceKind.ACL)
     if not _is_noted(scene):
         made |= set(_denials(scene, await describe_acls(scene.here)))

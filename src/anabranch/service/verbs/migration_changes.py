@@ -93,9 +93,11 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
     wanted = opened(reach, request)
     known = await read_migration(reach, wanted.name)
     for name, stands in standings(known.migration, known.runs).items():
+        before, after = stands.wave, wanted.wave(name)
+        if after is not None and _is_fenced(stands) and FenceKind.ACL in {*before.fences} - {*after.fences}:
+            raise FenceStaysError(wanted.name, name)
         if stands.state is WaveState.PLANNED and stands.open is None:
             continue
-        before, after = stands.wave, wanted.wave(name)
         same_clusters = (known.migration.source, known.migration.target, known.migration.copy) == (
             wanted.source,
             wanted.target,
@@ -103,13 +105,17 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
         )
         if after is None or before.topics != after.topics or before.order is not after.order or not same_clusters:
             raise MovedWaveError(wanted.name, name, stands.state.value)
-        if (stands.leg.number or stands.switched) and FenceKind.ACL in {*before.fences} - {*after.fences}:
-            raise FenceStaysError(wanted.name, name)
         _check_under_way(wanted, stands, after)
     migration_plan.check_sound(wanted)
     fields = migration_fields(wanted)
     hash_ = plan_hash(known.kept.revision, fields)
     return SetPlan(wanted.name, known.kept.document, fields, hash_, known.kept, len(known.runs))
+
+
+def _is_fenced(stands: WaveStanding) -> bool:
+    """Whether something may be denied where applications of a wave were, or are: it was switched, or was to be."""
+    was_led = bool(stands.leg.number or stands.switched)
+    return was_led or stands.left is not None or stands.remains is not None
 
 
 def _check_under_way(wanted: Migration, stands: WaveStanding, after: Wave) -> None:

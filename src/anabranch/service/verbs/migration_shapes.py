@@ -333,10 +333,10 @@ class FenceStaysError(RefusedError):
     wave: str
 
     _message = (
-        "wave {wave} of migration {migration} was switched with fence acl: what that denies where its applications "
-        "were is lifted by the way back alone"
+        "wave {wave} of migration {migration} was switched, or was to be, with fence acl: what that denies where its "
+        "applications were is lifted by a verb of a wave with that fence alone"
     )
-    _hint = "leave acl among its fences until the wave is completed"
+    _hint = "leave acl among its fences until the wave is completed, or cancelled with both clusters"
 
 
 @dataclass(eq=False)
