@@ -135,6 +135,12 @@ class WaveRun:
         leaves_nobody = StepKind.PROVE_FOUND in kinds or (self.leads_to_lost and StepKind.PREFLIGHT in kinds)
         return bool(self.lost) and leaves_nobody and not self.has_let_go
 
+    def can_be_left(self, end: End) -> bool:
+        """Whether it can end without a cluster; behind the point of no return it is led to by one without the other."""
+        is_led_to = self.leads_back is (end is End.SOURCE)
+        goes_without = any(step.kind is StepKind.PROVE_LOST for step in self.steps)
+        return not (self.has_passed and is_led_to and goes_without)
+
     @property
     def may_wait(self) -> bool:
         """Whether what is put back next may wait until nobody is held up any more."""
@@ -235,8 +241,9 @@ def postponed(run: WaveRun) -> WaveRun:
 
 
 def lost_meanwhile(run: WaveRun, why: str, end: End = End.SOURCE) -> WaveRun:
-    """The journal once a person has said that a cluster is lost; the first word is kept."""
-    return replace(run, lost=why, lost_end=end) if run.state.is_open and not run.lost else run
+    """The journal once a person has said that a cluster is lost, without which it can end; the first word is kept."""
+    is_heard = run.state.is_open and not run.lost and run.can_be_left(end)
+    return replace(run, lost=why, lost_end=end) if is_heard else run
 
 
 def _back(run: WaveRun, now_ms: int, at: int) -> WaveRun:

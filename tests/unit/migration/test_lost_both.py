@@ -108,6 +108,15 @@ def test_a_wave_halfway_is_led_away_also_where_the_other_cluster_was_lost_meanwh
     assert made(FENCED, runs, WaveVerb.SWITCH, LOST).leg == 2
 
 
+def test_what_goes_on_without_one_cluster_does_not_end_without_the_other_one() -> None:
+    """Nobody could be led anywhere from there; before the point of no return it is taken back."""
+    runs = switched(FENCED)[:1]
+    for point in at_each_point(made(FENCED, runs, WaveVerb.SWITCH, LOST)):
+        assert point.can_be_left(End.SOURCE)
+        assert point.can_be_left(End.TARGET) is not point.has_passed
+    assert at(made(FENCED, runs, WaveVerb.SWITCH), StepKind.RUN_REVERSE).can_be_left(End.TARGET)
+
+
 def test_a_reconcile_whose_way_back_may_copy_is_not_taken_back() -> None:
     """Else that would bring records to the source which the next one took for its own, and appended a second time."""
     runs = switched(FENCED)[:1]

@@ -13,7 +13,9 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields
 from anabranch.migration.legs import Leg
-from anabranch.migration.run import WaveRun, WaveRunState, begun, finished
+from anabranch.migration.lost_steps import lost_switch_steps
+from anabranch.migration.options import UnknownGroups
+from anabranch.migration.run import WaveRun, WaveRunState, begun, finished, lost_meanwhile
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
 from anabranch.service.verbs import migration_waves
@@ -125,3 +127,19 @@ def test_a_word_about_what_has_ended_changes_nothing(served: Served) -> None:
     keep(served, replace(run, state=WaveRunState.CANCELLED, over_ms=5))
     asyncio.run(served.instance.migrating.leave(run.id, End.SOURCE, "mei: gone"))
     assert served.instance.migrating.stored.migrations.run(run.id).journal["lost"] == ""
+
+
+def test_a_switch_without_its_source_is_not_ended_without_its_target(
+    both: Lab, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing could be asked of the wave then; it goes on once the target answers.  Also where both race."""
+    monkeypatch.setattr(migration_waves, "LOOK_LOST_S", 0.3)
+    for broker in (*both.here.brokers, *both.there.brokers):
+        broker.kill()
+    leg = Leg(MOVE, WAVE)
+    away = lost_switch_steps(leg, Part.ALL, UnknownGroups.EARLIEST)
+    run = ran(2, "switch", away, 0, StepKind.PUBLISH_GROUPS)
+    keep(served, ran(1, "start", start_steps(leg), 0), run)
+    refused = served.ask("POST", PATH, {**BODY, "target_lost": True}, role="operator")
+    assert refused.status == 409 and "its applications belong on new, and nowhere else" in refused.json["detail"]
+    assert lost_meanwhile(run, "mei: gone", End.TARGET) == run

@@ -326,6 +326,21 @@ class MovedWaveError(RefusedError):
 
 
 @dataclass(eq=False)
+class BothLostError(RefusedError):
+    """What goes on without one cluster is to end without the other one, too, to which applications are led by now."""
+
+    migration: str
+    wave: str
+    cluster: str
+
+    _message = (
+        "wave {wave} goes on without a cluster already, and has passed the point of no return: its applications belong "
+        "on {cluster}, and nowhere else"
+    )
+    _hint = "it goes on by itself once {cluster} answers: `anabranch migrate status {migration}`"
+
+
+@dataclass(eq=False)
 class FenceStaysError(RefusedError):
     """The fence of access rules is to go from a wave that was switched by it."""
 

@@ -32,6 +32,7 @@ from anabranch.service.verbs.migration_known import (
     until_ended,
 )
 from anabranch.service.verbs.migration_shapes import (
+    BothLostError,
     CancelRequest,
     GiveUpPlan,
     GiveUpRequest,
@@ -189,6 +190,8 @@ async def _give_up_plan(reach: Reach, request: GiveUpRequest) -> GiveUpPlan:
         gone = reach.clusters.cluster(leg.migration.at(lost))
         if found := await answering(gone, LOOK_LOST_S):
             raise SourceThereError(request.migration, request.wave, gone.name, found[0])
+        if not run.can_be_left(lost):
+            raise BothLostError(request.migration, request.wave, gone.name)
         run = lost_meanwhile(run, request.reason, lost)
     elif run.has_passed:
         raise PassedError(request.migration, request.wave)
