@@ -3,11 +3,13 @@
 Invariants
     R6  a client is named in an impact if and only if it would have to change something, or would be refused.
     R7  a change after which the live consumers of one group would be on two clusters is refused, with their names.
+    R8  one that leads clients of one topic from one cluster to two topics of another is refused: a link copies it to
+        one of them alone, and positions are those there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
@@ -66,7 +68,7 @@ def impact(before: Router, after: Router, clients: Sequence[Client]) -> Impact:
     ]
     return Impact(
         tuple(moves),
-        (*refused, *_splits(clients, leads), *_parted(clients, leads)),
+        (*refused, *_splits(clients, leads), *_two_names(moves), *_parted(clients, leads)),
         len(clients) - len(moves),
         _groups(moves),
     )
@@ -124,6 +126,30 @@ def _splits(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, R
         for group, where in sorted(found.items())
         if len(where) > 1
     ]
+
+
+def _two_names(moves: Iterable[ClientMove]) -> Iterator[Reason]:
+    """Topics that would be two on the cluster where their clients go (R8); those that are led alike are looked at once.
+
+    Of a regular expression no names are known before it meets them.
+    """
+    found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    seen: set[tuple[int, int]] = set()
+    for move in moves:
+        if move.before is None or move.after is None or not move.changes_cluster:
+            continue
+        if (alike := (id(move.before), id(move.after))) in seen:
+            continue
+        seen.add(alike)
+        for topic in move.client.query.topics:
+            if not topic.startswith("^"):
+                at = move.before.cluster, move.after.cluster, move.before.topics.get(topic, topic)
+                found.setdefault(at, {}).setdefault(move.after.topics.get(topic, topic), []).append(move.client.words)
+    for (before, after, topic), names in sorted(found.items()):
+        if len(names) > 1:
+            told = "; ".join(f"{name} ({_few(whose)})" for name, whose in sorted(names.items()))
+            what = f"topic {topic} of {before} would be {len(names)} topics on {after}: {told}"
+            yield Reason.found(Severity.ERROR, what, "have all rules that lead there name it alike")
 
 
 def _parted(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, Route | None]]) -> list[Reason]:
