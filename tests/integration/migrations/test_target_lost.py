@@ -24,7 +24,7 @@ from anabranch.migration.steps import StepKind
 from anabranch.migration.wave_steps import WaveStateError, steps_for
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
-from anabranch.model.link import ModePolicy
+from anabranch.model.link import ModePolicy, UnknownLinkError
 from anabranch.operations.migrations import linking
 from anabranch.operations.migrations.fencing import denials
 from anabranch.operations.migrations.waves import WaveRunPlan, plan, planned_run
@@ -399,3 +399,29 @@ def test_a_fence_that_a_cancel_without_the_source_left_there_is_lifted_once_it_i
         over = made.ended(WaveVerb.CANCEL)
         assert (over.state, made.stands.state, made.stands.left) == (WaveRunState.DONE, WaveState.PLANNED, None)
         assert there() == {theirs: True, ours: False}
+
+
+def test_what_a_cancel_without_the_target_left_there_is_taken_away_by_a_second_one(
+    fenced: Clusters, store: str
+) -> None:
+    """The fence of a reverse, and links; a rule of somebody else's stays, and it is not started before."""
+    with switched(fenced, store, fences=(FenceKind.ACL,)) as made:
+        (topic,) = made.wave.topics
+        theirs, ours = sorted(denials(made.wave, [topic], (), ""), key=lambda rule: rule.principal)
+        changed_rules(made.new, create=[theirs])
+        assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
+        over = made.left_alone(WaveVerb.SWITCH, lambda one: one.at == 1)
+        assert (over.state, made.stands.gone) == (WaveRunState.CANCELLED, End.TARGET)
+        first = made.ended(WaveVerb.CANCEL)
+        assert (first.state, made.stands.state, made.stands.remains) == (WaveRunState.DONE, WaveState.PLANNED, 2)
+        made.back()
+        with pytest.raises(WaveStateError, match="cancelled without a cluster"):
+            steps_for(made.stands, WaveVerb.START)
+        assert {theirs, ours} <= set(changed_rules(made.new))
+        second = made.ended(WaveVerb.CANCEL)
+        assert (second.state, second.why, made.stands.remains) == (WaveRunState.DONE, "", None)
+        rules = changed_rules(made.new)
+        assert theirs in rules and ours not in rules
+        for leg in (made.leg(), made.leg(2)):
+            with pytest.raises(UnknownLinkError):
+                engine.show(context_of(made.new, "admin"), leg.link)
