@@ -15,6 +15,11 @@ _AGAIN_S, _PAUSE_S = 10.0, 0.1
 T = TypeVar("T")
 
 
+def is_between_leaders(error: Exception) -> bool:
+    """Whether it is an answer of brokers that do not agree on a leader yet, and will."""
+    return isinstance(error, BrokerRefusedError) and error.code in _BETWEEN_LEADERS
+
+
 async def until_agreed(ask: Callable[[], Awaitable[T]]) -> T:
     """What ``ask`` returns, which looks up leaders each time.
 
@@ -27,6 +32,6 @@ async def until_agreed(ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
         except BrokerRefusedError as error:
-            if error.code not in _BETWEEN_LEADERS or loop.time() > deadline:
+            if not is_between_leaders(error) or loop.time() > deadline:
                 raise
         await asyncio.sleep(_PAUSE_S)

@@ -288,7 +288,7 @@ def test_a_target_dies_at_each_point_of_a_switch(clusters: Clusters, store: str)
             commit(made.old, group, {(topic, 0): (newest_offset(made.old, topic) - 2, "read on")})
             made.back()
             back = made.ended(WaveVerb.RECONCILE)
-            assert (back.state, back.why, made.stands.gone, made.stands.left) == (WaveRunState.DONE, "", None, None)
+            assert (back.why, back.state, made.stands.gone, made.stands.left) == ("", WaveRunState.DONE, None, None)
             assert not engine.show(context_of(made.new, "admin"), made.leg().link).wanted.paused
         until_same(made.old, made.new, topic)
         assert len(set(values(made.new, topic))) == len(values(made.new, topic))

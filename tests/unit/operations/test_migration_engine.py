@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import AnabranchError, RefusedError
+from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
@@ -171,7 +172,10 @@ def test_a_failure_after_it_is_tried_again_until_it_is_done(kills: set[int], at:
     assert world.there == ALL
 
 
-@pytest.mark.parametrize("error", [NotYetError("it takes time"), AwayError()])
+BETWEEN = [BrokerRefusedError("old", "Read", "topic orders", code) for code in (6, 74, 75)]
+
+
+@pytest.mark.parametrize("error", [NotYetError("it takes time"), AwayError(), *BETWEEN])
 def test_what_waits_is_asked_again(error: AnabranchError) -> None:
     """And so is what may be done a moment later."""
     kept = fresh(longest_ms=1_000)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from anabranch.errors import AnabranchError
+from anabranch.kafka.between_leaders import is_between_leaders
 from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, postponed, put_back, turned
 from anabranch.migration.steps import MigrationStep
 
@@ -35,7 +36,7 @@ class Steps(Protocol):
         """Do a step; returns what later ones need to know.
 
         Raises NotYetError where it waits, and AnabranchError where it cannot be done: before the point of no return
-        that turns the run back, unless it is ``retryable``.
+        that turns the run back, unless it is ``retryable``, or brokers do not agree on a leader yet.
         """
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
@@ -106,7 +107,7 @@ async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[
     except NotYetError as error:
         return error.message
     except AnabranchError as error:
-        if kept.run.has_passed or error.retryable:
+        if kept.run.has_passed or error.retryable or is_between_leaders(error):
             return f"{step.text}: {error.message}"
         await journals.write(kept, turned(kept.run, now_ms(), error.message))
         return ""
