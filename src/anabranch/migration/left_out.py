@@ -54,8 +54,8 @@ def is_left_out(leg: Leg, step: MigrationStep, lost: End) -> bool:
         case StepKind.PUT_BACK:
             return is_left_out(leg, put_back_of(step), lost)
         case StepKind.DELETE_LINK | StepKind.STOP_LINK:
-            legs = (leg.at(number) for number in range(leg.number + 1))
-            return any(one.link == step.subject and one.ends_at is lost for one in legs)
+            made = leg.of_link(step.subject)
+            return made is not None and made.ends_at is lost
         case _:
             return is_there and step.kind in _LANDS_THERE
 
@@ -77,8 +77,7 @@ def _words(leg: Leg, run: WaveRun) -> Iterator[str]:
             delete = f"`anabranch link delete {leg.link} --target {gone}`"
             yield f"once {gone} answers: {delete}, and delete topics and access rules that the start made there"
     else:
-        left = [step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT]
-        yield from (f"left out, for {gone} is gone: {step.text}" for step in left)
+        yield from (f"left out, for {gone} is gone: {step.text}" for step in _left_out(run))
     if _is_on_lost(run):
         verb, flag = LEADS_FROM[run.lost_end]
         yield f"its applications belong on {gone}: `{command.format(verb)} {flag}` leads them from there"
@@ -90,16 +89,20 @@ def stays_there(leg: Leg, step: MigrationStep, lost: End) -> bool:
 
 
 def left_behind(leg: Leg, run: WaveRun) -> tuple[MigrationStep, ...]:
-    """What a run that was taken back without a cluster has left where its leg begins, the last step first."""
-    if not run.lost or run.state is not WaveRunState.CANCELLED:
+    """What a run of a leg that was taken back without a cluster has left where that begins, the last step first."""
+    if run.leg != leg.number or not run.lost or run.state is not WaveRunState.CANCELLED:
         return ()
     begun = reversed(run.begun_steps)
     return tuple(one for one in begun if one.kind in _PUT_BACK_LATER and stays_there(leg, one, run.lost_end))
 
 
+def _left_out(run: WaveRun) -> Iterator[MigrationStep]:
+    return (step for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT)
+
+
 def leaves_out(run: WaveRun) -> frozenset[StepKind]:
     """The kinds of steps that a run has left out."""
-    return frozenset(step.kind for step in run.steps if run.result(step.kind, step.subject) == LEFT_OUT)
+    return frozenset(step.kind for step in _left_out(run))
 
 
 def leaves_behind(leg: Leg, run: WaveRun) -> bool:

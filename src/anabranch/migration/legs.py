@@ -67,6 +67,11 @@ class Leg:
         """Another leg of the same wave."""
         return replace(self, number=number)
 
+    def of_link(self, link: str) -> Leg | None:
+        """The leg of a link: this one, or one before it; None for any other link."""
+        legs = (self.at(number) for number in range(self.number + 1))
+        return next((one for one in legs if one.link == link), None)
+
     @property
     def topics(self) -> dict[str, str]:
         """What each topic is called here, and there; raises UnknownPluginError, InvalidFieldError."""

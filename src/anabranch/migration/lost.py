@@ -133,11 +133,6 @@ def loses_tail(run: WaveRun) -> bool:
     return any(step.kind is StepKind.LOST_TAIL for step in run.steps)
 
 
-def goes_without(run: WaveRun) -> bool:
-    """Whether a run asks nothing of the cluster that is left."""
-    return any(step.kind is StepKind.PROVE_LOST for step in run.steps)
-
-
 def doubts_of(results: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """What the steps of a run have written down that is not known."""
     return tuple(doubt for result in results.values() for doubt in result.get(DOUBTS, ()))

@@ -117,6 +117,11 @@ class WaveRun:
         return bool(self.lost) and self.leads_back is (self.lost_end is End.SOURCE)
 
     @property
+    def goes_without(self) -> bool:
+        """Whether it asks nothing of the cluster that is left."""
+        return any(step.kind is StepKind.PROVE_LOST for step in self.steps)
+
+    @property
     def begun_steps(self) -> tuple[MigrationStep, ...]:
         """The steps that were begun, also of a run that was taken back."""
         return self.steps if self.state is WaveRunState.DONE else self.steps[: len(self.times) + 1]
@@ -138,8 +143,7 @@ class WaveRun:
     def can_be_left(self, end: End) -> bool:
         """Whether it can end without a cluster; behind the point of no return it is led to by one without the other."""
         is_led_to = self.leads_back is (end is End.SOURCE)
-        goes_without = any(step.kind is StepKind.PROVE_LOST for step in self.steps)
-        return not (self.has_passed and is_led_to and goes_without)
+        return not (self.has_passed and is_led_to and self.goes_without)
 
     @property
     def may_wait(self) -> bool:

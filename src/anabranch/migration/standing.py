@@ -12,14 +12,14 @@ Invariant
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from anabranch.migration.ends import End
 from anabranch.migration.left_out import leaves_behind, leaves_out, left_behind
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import LostCluster, LostState, doubts_of, goes_without, loses_tail
+from anabranch.migration.lost import LostCluster, LostState, doubts_of, loses_tail
 from anabranch.migration.options import TailChoice, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
@@ -93,7 +93,7 @@ class WaveStanding:
     @property
     def copies(self) -> Leg:
         """The leg whose link copies from where producers are; there is none while a cluster is lost."""
-        return self.leg.next if Part.PRODUCERS in self.switched else self.leg
+        return _copying(self.leg, self.switched)
 
     @property
     def halfway_to(self) -> End:
@@ -135,8 +135,7 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
         if run.state is not WaveRunState.DONE:
             if run.lost and not run.state.is_open:
                 gone, left = run.lost_end, _left(leg, run, left)
-                copies = Leg(migration, wave, number + (Part.PRODUCERS in switched))
-                is_halted |= gone is copies.ends_at
+                is_halted |= gone is _copying(Leg(migration, wave, number), switched).ends_at
             continue
         without = run.lost_end if run.lost else None
         match WaveVerb(run.what):
@@ -150,9 +149,9 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
                 elif is_led_again or switched >= set(parts(wave)) or run.part is Part.ALL:
                     number, switched = run.leg + 1, set()
                 state = WaveState.PARTLY if switched else _at(number)
-                gone = leg.begins_at if goes_without(run) else without
+                gone = leg.begins_at if run.goes_without else without
                 left = left if is_led_again and run.part is Part.CONSUMERS else None
-                is_halfway, is_halted = run.leads_to_lost, bool(run.lost) or goes_without(run)
+                is_halfway, is_halted = run.leads_to_lost, bool(run.lost) or run.goes_without
                 if loses_tail(run):
                     lost = LostCluster(leg.begins_at, LostState.GONE, doubts_of(run.results))
             case WaveVerb.RECONCILE:
@@ -172,10 +171,14 @@ def standing(migration: Migration, wave: Wave, runs: Iterable[WaveRun]) -> WaveS
     return WaveStanding(at, state, done, open_, lost, gone, left, is_halted, is_halfway, remains)
 
 
+def _copying(leg: Leg, switched: Collection[Part]) -> Leg:
+    """The leg whose link copies from where producers are, where a part of a wave went ahead on a leg."""
+    return leg.next if Part.PRODUCERS in switched else leg
+
+
 def _left(leg: Leg, run: WaveRun, before: WaveRun | None) -> WaveRun | None:
     """Of two runs of a leg that left something behind, the one that left more: of the other nothing else is there."""
-    is_of_leg = before is not None and before.leg == run.leg
-    known = left_behind(leg, before) if before is not None and is_of_leg else ()
+    known = () if before is None else left_behind(leg, before)
     return run if len(left_behind(leg, run)) > len(known) else before
 
 

@@ -8,7 +8,7 @@ from anabranch.errors import RefusedError
 from anabranch.migration.ends import End
 from anabranch.migration.left_out import LEADS_FROM, left_behind, put_back_steps
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import LostCluster, LostState, goes_without
+from anabranch.migration.lost import LostCluster, LostState
 from anabranch.migration.lost_steps import (
     lost_complete_steps,
     lost_switch_steps,
@@ -86,7 +86,7 @@ def steps_for(stands: WaveStanding, verb: WaveVerb, asked: WaveOptions = PLAIN) 
         return _without_cluster(stands, stands.lost, verb, asked)
     part = stands.part
     under_way = stands.open
-    if verb in LEADS and asked.lost is not None and under_way is not None and not goes_without(under_way):
+    if verb in LEADS and asked.lost is not None and under_way is not None and not under_way.goes_without:
         gone = End.SOURCE if verb is WaveVerb.SWITCH else End.TARGET
         fix = (
             f"end it without {leg.migration.at(gone)}: `{command.format('cancel')} --reason WHY {LEADS_FROM[gone][1]}`"
@@ -145,8 +145,7 @@ def _halfway(stands: WaveStanding) -> tuple[str, str]:
 
 def _left(stands: WaveStanding, leg: Leg) -> tuple[MigrationStep, ...]:
     """What a run of a leg has left on a cluster where that begins."""
-    is_of_leg = stands.left is not None and stands.left.leg == leg.number
-    return left_behind(leg, stands.left) if stands.left is not None and is_of_leg else ()
+    return () if stands.left is None else left_behind(leg, stands.left)
 
 
 def _put_back(stands: WaveStanding) -> tuple[MigrationStep, ...]:

@@ -3,7 +3,7 @@
 Invariants
     R6  a client is named in an impact if and only if it would have to change something, or would be refused.
     R7  a change after which the live consumers of one group would be on two clusters is refused, with their names.
-    R8  one that leads clients of one topic from one cluster to two topics of another is refused: a link copies it to
+    R9  one that leads clients of one topic from one cluster to two topics of another is refused: a link copies it to
         one of them alone, and positions are those there.
 """
 
@@ -102,6 +102,15 @@ def not_waited_for(stale: Impact, live: Impact) -> list[Reason]:
     return found
 
 
+def led_topics(query: RouteQuery, before: Route, after: Route) -> dict[str, str]:
+    """Names of a client's topics where it is led now to names where it will be; of a regular expression none."""
+    return {
+        before.topics.get(topic, topic): after.topics.get(topic, topic)
+        for topic in query.topics
+        if not topic.startswith("^")
+    }
+
+
 def _asked(router: Router, query: RouteQuery) -> tuple[Route | None, str]:
     try:
         return router(query), ""
@@ -129,7 +138,7 @@ def _splits(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, R
 
 
 def _two_names(moves: Iterable[ClientMove]) -> Iterator[Reason]:
-    """Topics that would be two on the cluster where their clients go (R8); those that are led alike are looked at once.
+    """Topics that would be two on the cluster where their clients go (R9); those that are led alike are looked at once.
 
     Of a regular expression no names are known before it meets them.
     """
@@ -141,10 +150,9 @@ def _two_names(moves: Iterable[ClientMove]) -> Iterator[Reason]:
         if (alike := (id(move.before), id(move.after))) in seen:
             continue
         seen.add(alike)
-        for topic in move.client.query.topics:
-            if not topic.startswith("^"):
-                at = move.before.cluster, move.after.cluster, move.before.topics.get(topic, topic)
-                found.setdefault(at, {}).setdefault(move.after.topics.get(topic, topic), []).append(move.client.words)
+        for here, there in led_topics(move.client.query, move.before, move.after).items():
+            at = move.before.cluster, move.after.cluster, here
+            found.setdefault(at, {}).setdefault(there, []).append(move.client.words)
     for (before, after, topic), names in sorted(found.items()):
         if len(names) > 1:
             told = "; ".join(f"{name} ({_few(whose)})" for name, whose in sorted(names.items()))

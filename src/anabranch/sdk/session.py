@@ -314,7 +314,7 @@ class Session:
             for event in watch.read():
                 self._pace.wait_s = _FIRST_WAIT_S
                 with self._lock:
-                    ending = self._pace.drawn() if self._is_behind else self._told(event)
+                    ending = self._told(event)
                 if ending is not None:
                     return ending
             if self._is_behind:
@@ -357,6 +357,8 @@ class Session:
 
     def _told(self, event: ServerEvent) -> float | None:
         """Hand an event on, under the lock; the wait before the next connection where this one is of no more use."""
+        if self._is_behind:
+            return self._pace.drawn()
         data = event.data if isinstance(event.data, dict) else {}
         if event.kind == "ending":
             return random.uniform(0, get(data, "retry_within_ms", int) / 1000)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import Part
 from anabranch.model.link import UnknownLinkError
@@ -131,7 +130,7 @@ class ServiceMigrationDesk:
         """Have those of the SDK's clients pause that a run leads; raises NotYetError until all have, HoldLostError."""
         since = run.held_since_ms
         deadline = None if run.longest_ms is None or since is None else since + run.longest_ms
-        await self._routes.hold(leg, run.part, run.id, deadline, is_lost=goes_without(run))
+        await self._routes.hold(leg, run.part, run.id, deadline, is_lost=run.goes_without)
 
     async def handed(self, leg: Leg, run: WaveRun) -> Mapping[str, Mapping[str, int]]:
         """Up to where those that paused have read: by group, and TOPIC-PARTITION on the cluster that is left."""
@@ -152,7 +151,7 @@ class ServiceMigrationDesk:
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""
-        await self._routes.lead(leg, part, run.id, is_lost=goes_without(run) or bool(run.lost))
+        await self._routes.lead(leg, part, run.id, is_lost=run.goes_without or bool(run.lost))
 
     @property
     def _routes(self) -> MigrationRoutes:

@@ -26,7 +26,7 @@ from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.routing import ClientRole, RouteQuery
 from anabranch.operations.documents import plain
 from anabranch.operations.routes.desk import SwitchOrder
-from anabranch.operations.routes.planning import led_topics
+from anabranch.routes.impact import led_topics
 from anabranch.routes.journal import ready_fields, switch_fields, switch_of
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import Ready, Switch, SwitchState

@@ -19,14 +19,13 @@ from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations import waves
-from anabranch.operations.migrations.fencing import denials
 from anabranch.sandbox import ClusterSpec
 from anabranch.store.waves import StoredRun
 from qa.brokers import STEADY
 from tests.integration.links.test_migration_switch import values
 from tests.integration.links.topics import create, numbered, produce
 from tests.integration.migrations.conftest import Clusters
-from tests.integration.migrations.test_source_lost import LostStand, changed_rules, stand
+from tests.integration.migrations.test_source_lost import LostStand, changed_rules, denied, stand
 from tests.simulated import Simulated
 
 pytestmark = pytest.mark.test
@@ -56,8 +55,7 @@ def test_a_wave_that_was_led_back_and_is_started_over_may_be_written_to_where_it
 ) -> None:
     """What the reverse has denied on the target goes with the cancel; a rule of somebody else's there stays."""
     with stand(fenced, store, fences=(FenceKind.ACL,)) as made:
-        (topic,) = made.wave.topics
-        theirs, ours = sorted(denials(made.wave, [topic], (), ""), key=lambda rule: rule.principal)
+        theirs, ours = denied(made)
         assert made.ended(WaveVerb.SWITCH).state is WaveRunState.DONE
         changed_rules(made.new, create=[theirs])
         assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE

@@ -159,6 +159,12 @@ def stand(
         yield made
 
 
+def denied(made: LostStand) -> tuple[Acl, Acl]:
+    """The rules of the wave's fence, of which a test makes the first one somebody else's: of each of its writers."""
+    theirs, ours = sorted(denials(made.wave, made.wave.topics, (), ""), key=lambda rule: rule.principal)
+    return theirs, ours
+
+
 def mark(cluster: SandboxCluster, topic: str) -> None:
     """Write a marker without records, as a coordinator does for an application that has ended."""
 
@@ -325,8 +331,8 @@ def test_a_source_that_is_back_denies_writing_before_it_is_looked_at(store: str)
         pair = cast(Clusters, tuple(stack.enter_context(Simulated(spec)) for spec in specs))
         made = stack.enter_context(stand(pair, store, fences=(FenceKind.ACL,)))
         (topic,) = made.wave.topics
-        fence = set(denials(made.wave, [topic], (), ""))
-        theirs, ours = sorted(fence, key=lambda rule: rule.principal)
+        theirs, ours = denied(made)
+        fence = {theirs, ours}
         changed_rules(made.old, create=[theirs])
         lost_with_tail(made)
         made.back()

@@ -36,7 +36,7 @@ from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import DiedError, offsets, until_same, values
 from tests.integration.links.topics import newest_offset, numbered, produce
 from tests.integration.migrations.conftest import Clusters
-from tests.integration.migrations.test_source_lost import AGAIN, LOST, LostStand, changed_rules, stand
+from tests.integration.migrations.test_source_lost import AGAIN, LOST, LostStand, changed_rules, denied, stand
 from tests.simulated import Simulated
 
 pytestmark = [pytest.mark.test, pytest.mark.usefixtures("quick")]
@@ -362,7 +362,7 @@ def test_a_fence_that_a_cancel_without_the_source_left_there_is_lifted_once_it_i
     """By a reconcile, by the switch that comes next, or as the wave is cancelled; a rule of somebody else's stays."""
     with stand(fenced, store, fences=(FenceKind.ACL,)) as made:
         (topic,) = made.wave.topics
-        theirs, ours = sorted(denials(made.wave, [topic], (), ""), key=lambda rule: rule.principal)
+        theirs, ours = denied(made)
         changed_rules(made.old, create=[theirs])
 
         def left() -> WaveRun:
@@ -406,8 +406,7 @@ def test_what_a_cancel_without_the_target_left_there_is_taken_away_by_a_second_o
 ) -> None:
     """The fence of a reverse, and links; a rule of somebody else's stays, and it is not started before."""
     with switched(fenced, store, fences=(FenceKind.ACL,)) as made:
-        (topic,) = made.wave.topics
-        theirs, ours = sorted(denials(made.wave, [topic], (), ""), key=lambda rule: rule.principal)
+        theirs, ours = denied(made)
         changed_rules(made.new, create=[theirs])
         assert made.ended(WaveVerb.REVERSE).state is WaveRunState.DONE
         over = made.left_alone(WaveVerb.SWITCH, lambda one: one.at == 1)

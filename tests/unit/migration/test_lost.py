@@ -15,7 +15,6 @@ from anabranch.migration.lost import (
     LostLane,
     LostState,
     found_words,
-    goes_without,
     lane_fields,
     lanes_of,
     loses_tail,
@@ -192,7 +191,7 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
             assert after.leg == before.leg
         elif options.lost is not None:
             # Consumers that go after their producers lose nothing: all was copied before these went.
-            assert goes_without(run) and after.state is WaveState.SWITCHED
+            assert run.goes_without and after.state is WaveState.SWITCHED
             lost = LostState.GONE if loses_tail(run) else lost
             assert loses_tail(run) is (run.part is not Part.CONSUMERS)
 

@@ -68,7 +68,7 @@ def test_the_way_back_of_producers_that_went_ahead_runs_once_the_source_is_back(
 
 @pytest.mark.parametrize("first", End)
 def test_a_reconcile_makes_up_for_both_clusters_that_were_lost_one_after_the_other(first: End) -> None:
-    """The source has its fence still, and the link to the target stands still: in whichever order they were lost."""
+    """The source has its fence still, and the link to the target is paused: in whichever order they were lost."""
     runs = [done(made(FENCED, [], WaveVerb.START))]
     died = [
         lost_at(FENCED, runs, WaveVerb.SWITCH, StepKind.VERIFY_END, End.SOURCE),

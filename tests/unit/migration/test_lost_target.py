@@ -13,7 +13,7 @@ from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.left_out import is_left_out, left_out_words
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import LostState, goes_without, loses_tail, never_ran
+from anabranch.migration.lost import LostState, loses_tail, never_ran
 from anabranch.migration.lost_steps import told_by
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile, put_back, turned
@@ -47,7 +47,7 @@ def test_a_wave_is_led_back_without_its_target_and_reconciled_when_it_is_back(wa
     runs = switched(wave)
     back = made(wave, runs, WaveVerb.REVERSE, LOST)
     kinds = [step.kind for step in back.steps]
-    assert (back.leg, back.part) == (1, Part.ALL) and goes_without(back) and loses_tail(back)
+    assert (back.leg, back.part) == (1, Part.ALL) and back.goes_without and loses_tail(back)
     assert kinds[0] is StepKind.PROVE_LOST and kinds.count(StepKind.JOURNAL) == 1 and not set(kinds) & ASKS_LEFT
     assert {step.subject for step in back.steps if step.kind is StepKind.FENCE} <= {FenceKind.ROUTES, FenceKind.HOOK}
     assert (StepKind.LIFT_FENCE in kinds[kinds.index(StepKind.JOURNAL) :]) is (FenceKind.ACL in wave.fences)
@@ -169,7 +169,7 @@ def test_the_target_dies_at_each_point_of_a_reverse_and_the_wave_is_led_back_all
                 assert made(wave, [*runs, over], WaveVerb.RECONCILE).leg == after.leg.number == 2
             else:
                 led = made(wave, [*runs, over], WaveVerb.REVERSE, LOST)
-                assert led.leg == 1 and goes_without(led)
+                assert led.leg == 1 and led.goes_without
         runs.append(done(made(wave, runs, WaveVerb.REVERSE)))
 
 

@@ -158,7 +158,7 @@ class Walk:
         assert OURS not in world.rules[world.producers] or not is_made_up, "a fence is left"
         if stands.state not in (WaveState.PLANNED, WaveState.COMPLETED):
             link = world.links.get(stands.copies.number)
-            assert not is_made_up or (link is not None and link.runs and not link.is_paused), f"{link} stands still"
+            assert not is_made_up or (link is not None and link.runs and not link.is_paused), f"{link} does not copy"
         if stands.state is WaveState.PLANNED and is_made_up:
             assert OURS not in {*world.rules[End.SOURCE], *world.rules[End.TARGET]}
             assert not world.links or run.what != WaveVerb.CANCEL or run.state is not WaveRunState.DONE

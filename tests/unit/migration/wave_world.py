@@ -10,7 +10,6 @@ from anabranch.migration.ends import End
 from anabranch.migration.inherited import ABSENT, ANSWERS, BEFORE, DENIED, LANES, MADE
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import goes_without
 from anabranch.migration.options import TailChoice
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration, Wave
@@ -152,7 +151,7 @@ class WaveWorld:
                 back = self.links.get(leg.number + 1)
                 if back is None or back.begins != link.there:
                     self.links[leg.number + 1] = PaperLink(there, here, link.there, link.copied, link.there)
-            case StepKind.PROVE_LOST | StepKind.JOURNAL if goes_without(run):
+            case StepKind.PROVE_LOST | StepKind.JOURNAL if run.goes_without:
                 answers = run.result(StepKind.PROVE_LOST, wave).get(ANSWERS)
                 self._against(not answers and here not in self.away, "it answers")
             case StepKind.VERIFY_END | StepKind.JOURNAL if pinned := run.result(StepKind.PIN, wave):

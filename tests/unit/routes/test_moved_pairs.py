@@ -50,7 +50,7 @@ def drawn_client(draw: random.Random, number: int) -> Client:
 def test_pairs_are_those_of_all_named_clients(fixed: int) -> None:
     """Their numbers and their topics, whether routes are remembered or made for each client; or a topic has two names.
 
-    That is refused (R8).
+    That is refused (R9).
     """
     draw = random.Random(chance.seed(fixed))
     for _ in range(30):

@@ -91,10 +91,10 @@ class LaneTakeover:
         except LaneStopped:
             await self._check_map(lane)
             raise
-        # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
         if request.mode is LaneMode.IDENTITY and ownership.mode is LaneMode.MAPPED:
             # Should this attempt end before the lane begins, the next one finds a mapped lane, and nothing of why.
             lane.mapped_because = ownership.why
+        # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
         others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, ownership.producer_id)
         if others:
             # They may have persisted runs, and forgotten gap records behind them, until this takeover fenced them.

@@ -19,7 +19,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.clusters import OpenClusters
 from anabranch.migration.jobs import JobMove, job_move
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import DOUBTS, goes_without
+from anabranch.migration.lost import DOUBTS
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import StepKind, translated_by
 from anabranch.model.clock import now_ms
@@ -168,7 +168,7 @@ def _refuse_running(scene: Scene, move: JobMove, seen: SeenJob) -> None:
 
 def _by(scene: Scene) -> Leg:
     """The leg whose link translates; without the cluster that is left only the other one can be asked."""
-    return scene.leg if goes_without(scene.run) else translated_by(scene.leg, scene.run.part)
+    return scene.leg if scene.run.goes_without else translated_by(scene.leg, scene.run.part)
 
 
 def _move(scene: Scene) -> JobMove:

@@ -121,10 +121,8 @@ async def _delete(target: Cluster, made: LinkSpec) -> None:
 
 async def forget_link(scene: Scene) -> Result:
     """Forget a link of this leg, or of one before it, which may be stored on either cluster."""
-    for number in range(scene.leg.number + 1):
-        made = scene.leg.at(number)
-        if made.link == scene.subject:
-            await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
+    if (made := scene.leg.of_link(scene.subject)) is not None:
+        await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
     return None
 
 
@@ -136,8 +134,9 @@ async def run_link(scene: Scene) -> Result:
 
 async def end_link(scene: Scene) -> None:
     """Have a link of this leg, or of one before it, run no more that was made to run."""
-    legs = (scene.leg.at(number) for number in range(scene.leg.number + 1))
-    await scene.desk.stop_link(next(one.there for one in legs if one.link == scene.subject), scene.subject)
+    made = scene.leg.of_link(scene.subject)
+    assert made is not None, f"{scene.subject} is no link of {scene.leg.link} or of one before it"
+    await scene.desk.stop_link(made.there, scene.subject)
 
 
 async def stop_link(scene: Scene) -> Result:

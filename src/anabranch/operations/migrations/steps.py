@@ -10,7 +10,6 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import goes_without
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, Part, StepKind, holds_clients
@@ -89,7 +88,7 @@ async def _bind(scene: Scene) -> Result:
     back, or that nobody has written or read on since the last look, while the way back was made.
     """
     kinds = {step.kind for step in scene.run.steps}
-    if goes_without(scene.run):
+    if scene.run.goes_without:
         await lost.prove_lost(scene)
     if StepKind.PIN in kinds:
         await ending.refuse_written(scene)

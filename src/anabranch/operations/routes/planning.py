@@ -14,11 +14,11 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
-from anabranch.model.routing import Client, ClientRole, Route, RouteQuery, WhenLost
+from anabranch.model.routing import Client, ClientRole, WhenLost
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
-from anabranch.routes.impact import ClientMove, Impact, impact, not_waited_for
+from anabranch.routes.impact import ClientMove, Impact, impact, led_topics, not_waited_for
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import NamedClient, Pair, SwitchPolicy
 from anabranch.routes.table import RouteTable
@@ -206,15 +206,6 @@ def moved_pairs(moved: Impact) -> dict[Pair, MovedPair]:
             known = found.get(pair, MovedPair(0, {}))
             found[pair] = MovedPair(known.clients + counts[routes], {**known.topics, **topics})
     return found
-
-
-def led_topics(query: RouteQuery, before: Route, after: Route) -> dict[str, str]:
-    """Names of a client's topics where it is led now to names where it will be; of a regular expression none."""
-    return {
-        before.topics.get(topic, topic): after.topics.get(topic, topic)
-        for topic in query.topics
-        if not topic.startswith("^")
-    }
 
 
 async def _away(desk: RouteDesk, clusters: Collection[str], policy: SwitchPolicy) -> list[Reason]:

@@ -77,7 +77,7 @@ class RunningQuery:
     @property
     def directory(self) -> str:
         """Of its checkpoint, below those of the stream."""
-        return self.checkpoint.rpartition("/")[2]
+        return directory_in(self.checkpoint)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         """Hand a micro-batch to its sink; an error of ours is kept, for Spark hands on its text alone."""
@@ -123,6 +123,11 @@ class RunningQuery:
 def checkpoint_at(spec: StreamRunSpec, directory: str) -> str:
     """Where a checkpoint is, by its directory below those of the stream."""
     return f"{spec.checkpoints.rstrip('/')}/{directory}"
+
+
+def directory_in(checkpoint: str) -> str:
+    """The directory of a checkpoint, below those of the stream: what ``checkpoint_at`` was given."""
+    return checkpoint.rpartition("/")[2]
 
 
 def checkpoint_of(spec: StreamRunSpec, query: str) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from anabranch.spark.streams.progress import QueryTotals, progress_fields
-from anabranch.spark.streams.running import progress_since
+from anabranch.spark.streams.running import directory_in, progress_since
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class FileQuery:
     @property
     def directory(self) -> str:
         """Of its checkpoint, below those of the stream."""
-        return self.checkpoint.rpartition("/")[2]
+        return directory_in(self.checkpoint)
 
     def new_progress(self) -> Iterable[dict[str, Any]]:
         """The fields of each progress that was not told yet, in order."""
