@@ -171,7 +171,7 @@ def test_a_wave_without_its_source_goes_back_only_once_a_way_back_is_made(
         is_back = before.leg.leads_back
         fits = {
             WaveVerb.SWITCH: not is_back or bool(before.switched and options.lost is not None),
-            WaveVerb.REVERSE: is_back and lost is None,
+            WaveVerb.REVERSE: is_back and lost is None and not before.is_halted,
             WaveVerb.RECONCILE: lost is not None or (is_back and before.is_gone),
         }[verb]
         if not fits:
