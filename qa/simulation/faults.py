@@ -82,9 +82,7 @@ class Faults:
         def happen() -> None:
             fault = self.world.chance.choice(list(faults))
             if self.inject(fault):
-                self.struck[fault] = self.struck.get(fault, 0) + 1
-                if self.world.scheduler.trace is not None:
-                    self.world.scheduler.trace(f"fault: {fault}")
+                self._count(fault)
             self.begin(faults, gap_s, until)
 
         self.world.scheduler.call_later(wait, happen)
@@ -100,8 +98,16 @@ class Faults:
             for slot in run.workers:
                 slot.process.resume()
 
+    def _count(self, fault: Fault) -> None:
+        self.struck[fault] = self.struck.get(fault, 0) + 1
+        if self.world.scheduler.trace is not None:
+            self.world.scheduler.trace(f"fault: {fault}")
+
     def inject(self, fault: Fault) -> bool:
-        """Let it happen now; False where there is nothing that it could happen to."""
+        """Let it happen now; False where there is nothing that it could happen to.
+
+        What has to wait for its moment is False, too: it is counted when that comes.
+        """
         chance, world = self.world.chance, self.world
         workers = [slot.process for run in self.runs for slot in run.workers if slot.process.state is State.RUNNING]
         match fault:
@@ -139,10 +145,12 @@ class Faults:
             case Fault.RETENTION:
                 return self._retain()
             case Fault.HOURS:
-                return self._leap(LOOKS, _HOURS_S)
+                self._leap(fault, LOOKS, _HOURS_S)
+                return False
             case Fault.AWAY:
                 self._kill_all()
-                return self._leap(LOOKS, _DAYS_S)
+                self._leap(fault, LOOKS, _DAYS_S)
+                return False
             case Fault.PAUSE:
                 return self._for(lambda: self.set_paused(True), lambda: self.set_paused(False))
             case Fault.FILTER:
@@ -172,8 +180,11 @@ class Faults:
             for slot in run.workers:
                 slot.process.kill()
 
-    def _leap(self, looks: int, lengths: Sequence[float]) -> bool:
-        """Let about one of these lengths go by once nothing is under way, and nothing stopped, that would be as old."""
+    def _leap(self, fault: Fault, looks: int, lengths: Sequence[float]) -> None:
+        """Let about one of these lengths go by once nothing is under way, and nothing stopped, that would be as old.
+
+        Where no such moment comes within so many looks, nothing happens, and nothing is counted.
+        """
         world = self.world
         alive = [slot.process for run in self.runs for slot in run.workers] + [run.driver for run in self.runs]
         stopped = any(process is not None and process.state is State.STOPPED for process in alive)
@@ -184,13 +195,9 @@ class Faults:
             world.scheduler.leap(world.chance.choice(lengths) * world.chance.uniform(0.5, 1.5))
             for cluster in world.clusters.values():
                 cluster.transactions.time_out()  # a coordinator looks each hour what it may forget
+            self._count(fault)
         elif looks:
-
-            def again() -> None:
-                self._leap(looks - 1, lengths)
-
-            world.scheduler.call_later(0.003, again)
-        return True
+            world.scheduler.call_later(0.003, lambda: self._leap(fault, looks - 1, lengths))
 
     def _broker(self, cluster: SimulatedCluster, *, kill: bool) -> bool:
         on = [one for one in cluster.brokers.values() if one.power is BrokerPower.ON]

@@ -38,6 +38,7 @@ from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
 from qa.faults.proof import Persisted, Proof, joined, persisted_of, weigh
 from qa.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
 from qa.logcompare import ComparedRecord
+from qa.simulation.claims import longest_held_s
 from qa.simulation.faults import Fault, Faults
 from qa.simulation.load import Load, entries
 from qa.simulation.run import Run
@@ -93,7 +94,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a life; it held where ``wrong`` is empty."""
+    """What came of a life; it held where ``wrong`` is empty.
+
+    ``leapt_s`` is what the wall clock leapt, ``longest_claim_s`` how long a claim was held by it at most.
+    """
 
     plan: str
     seed: int
@@ -103,6 +107,8 @@ class Outcome:
     looks: int = 0
     seconds: float = 0.0
     steps: int = 0
+    leapt_s: float = 0.0
+    longest_claim_s: float = 0.0
     wrong: list[str] = field(default_factory=list)
     raced: set[tuple[str, int]] = field(default_factory=set)
     """Partitions of the one race that remains: a leader that was lost to an unclean election led again before its lane
@@ -193,6 +199,8 @@ class Life:
             self._observer.kill()
             self._judge()
         self.outcome.seconds, self.outcome.steps = world.scheduler.now, world.scheduler.steps
+        self.outcome.leapt_s = world.scheduler.leapt_ms / 1000
+        self.outcome.longest_claim_s = longest_held_s(self.target)
         self.outcome.wrong += sorted(self._stopped)
         for name, error in world.scheduler.failures:
             where = "".join(traceback.format_exception(error)[-3:])

@@ -108,12 +108,12 @@ PLANS: Mapping[str, Plan] = {
 LONG: Mapping[str, Plan] = {
     plan.name: plan
     for plan in (
-        # A month of the wall clock; claims of 60 hours and more.
+        # A month of the wall clock at least, mostly two and more; claims of 60 hours and more.
         Plan(
             "month",
             (LoadTopic("history", 1, old=True), LoadTopic("live", 1, old=False)),
             (*_PROCESSES, *_NETWORK, *[Fault.HOURS] * 20),
-            seconds=50.0,
+            seconds=100.0,
             pace=1.0,
         ),
         # Some ten thousand transactions in each virtual second.
