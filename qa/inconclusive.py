@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+EXIT_CODE = 3
+"""Of a program that found nothing wrong, but not all of whose faults struck."""
+
 
 @dataclass(eq=False)
 class InconclusiveError(Exception):

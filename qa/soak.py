@@ -4,7 +4,8 @@ Episodes of some minutes follow each other, each on fresh clusters with a config
 local or standalone with speculation, one or three brokers on either side, whose leaders move each second and are
 elected uncleanly, logs of every kind, producer ids that the target forgets after a minute or a day, connections that
 are closed when idle, leases of 5 to 30 s.  At the end the counts are printed; the exit code is 1 if anything differed,
-stood still or stayed behind.
+stood still or stayed behind or a run of a link ended by itself, and 3 if nothing was wrong but some kind of fault that
+an episode was to have struck in none: that takes more minutes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
 from qa.faults.episode import EVERY_KIND, LOSABLE
 from qa.faults.schedule import LOCAL_KINDS, REPLICATED_SOURCE_KINDS, REPLICATED_TARGET_KINDS
 from qa.faults.topics import LoadTopic
+from qa.inconclusive import EXIT_CODE
 from qa.process_ends import interrupt_on_term, seed_of
 
 EPISODE_S = 120.0
@@ -34,6 +36,7 @@ AROUND_S = 75.0
 class Totals:
     """The sums of all episodes."""
 
+    wanted: set[FaultKind] = field(default_factory=set)
     injections: Counter[FaultKind] = field(default_factory=Counter)
     modes: Counter[str] = field(default_factory=Counter)
     episodes: int = 0
@@ -53,6 +56,7 @@ class Totals:
 
     def add(self, verdict: EpisodeResult) -> None:
         """Count one episode."""
+        self.wanted.update(verdict.spec.kinds)
         self.injections.update(verdict.injections)
         self.modes.update(verdict.proof.modes)
         self.episodes += 1
@@ -69,7 +73,19 @@ class Totals:
         committed, aborted, hanging = map(sum, zip(self.transactions, verdict.transactions, strict=True))
         self.transactions = committed, aborted, hanging
         self.differences += verdict.proof.differences
-        self.wrong += [f"episode {verdict.spec.seed}: {one}" for one in verdict.wrong]
+        self.wrong += [f"episode {verdict.spec.seed}: {one}" for one in verdict.found]
+
+    @property
+    def never_injected(self) -> list[FaultKind]:
+        """Kinds of faults that were wanted, and that never struck in any episode."""
+        return [kind for kind in FaultKind if kind in self.wanted and not self.injections[kind]]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where anything was wrong, 3 where nothing was and some kind of fault never struck."""
+        if self.wrong:
+            return 1
+        return EXIT_CODE if self.never_injected else 0
 
     def lines(self) -> list[str]:
         """The totals for people."""
@@ -84,6 +100,7 @@ class Totals:
             + f"{self.ended_by_hand} ended by hand; {self.cleaned} records cleaned from compacted sources",
             f"{self.runs} runs of a link, {self.exits} of them ended by themselves",
             f"{self.differences} differences, {len(self.wrong)} findings",
+            *([f"never injected: {', '.join(self.never_injected)}"] if self.never_injected else []),
             *(f"  WRONG: {one}" for one in self.wrong),
         ]
 
@@ -142,7 +159,7 @@ def soak(minutes: float, seed: int, tell: Callable[[str], None]) -> Totals:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Soak and print the totals; 1 if anything was wrong."""
+    """Soak and print the totals; 1 if anything was wrong, 3 if a kind of fault never struck."""
     parser = argparse.ArgumentParser(prog="python -m qa.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="default: drawn from the clock, and printed")
@@ -152,7 +169,7 @@ def main(argv: list[str] | None = None) -> int:
     print(f"seed {seed}", flush=True)
     totals = soak(options.minutes, seed, lambda line: print(line, flush=True))
     print("\n".join(totals.lines()), flush=True)
-    return 1 if totals.wrong else 0
+    return totals.exit_code
 
 
 if __name__ == "__main__":

@@ -100,6 +100,12 @@ class EpisodeResult:
         """Kinds that were wanted and never injected."""
         return [kind for kind in self.spec.kinds if not self.injections.get(kind)]
 
+    @property
+    def found(self) -> list[str]:
+        """All that is wrong: a run that ended by itself was ended by an error, and a link in a crash loop catches up
+        all the same."""
+        return [*self.wrong, *(f"a run ended: {one}" for one in self.exits)]
+
     def lines(self) -> list[str]:
         """The verdict for people."""
         spec, proof = self.spec, self.proof

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from qa.faults import EpisodeResult, EpisodeSpec, FaultKind, run_episode
 from qa.faults.testbed import LINK, LinkTestbed
 from qa.faults.topics import LoadTopic, TopicKind
+from qa.inconclusive import EXIT_CODE
 from qa.moves.aligning import Aligner
 from qa.moves.mover import Movers, Trial
 
@@ -26,7 +27,10 @@ KINDS = (FaultKind.WORKER_KILL, FaultKind.DRIVER_KILL, FaultKind.TARGET_KILL, Fa
 
 @dataclass(slots=True)
 class Moves:
-    """The sums over trials; ``again`` counts the records that MirrorMaker 2's answers would have had read again."""
+    """The sums over trials; ``again`` counts the records that MirrorMaker 2's answers would have had read again.
+
+    ``wanted`` are the kinds of faults that were to strike, ``injections`` says how often each did.
+    """
 
     trials: int = 0
     moved: int = 0
@@ -39,7 +43,21 @@ class Moves:
     by_reader: dict[str, int] = field(default_factory=dict)
     by_topic: dict[str, int] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
+    wanted: set[FaultKind] = field(default_factory=set)
+    injections: dict[FaultKind, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def never_injected(self) -> list[FaultKind]:
+        """Kinds of faults that were wanted, and that never struck in any episode."""
+        return [kind for kind in FaultKind if kind in self.wanted and not self.injections.get(kind)]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where anything was wrong, 3 where nothing was and some kind of fault never struck."""
+        if self.wrong or self.wrong_records:
+            return 1
+        return EXIT_CODE if self.never_injected else 0
 
     def add(self, trials: Sequence[Trial], verdict: EpisodeResult) -> None:
         """Count the trials of one episode."""
@@ -57,7 +75,10 @@ class Moves:
                 self.wrong_records += trial.judgement.wrong
         for mode, count in verdict.proof.modes.items():
             self.modes[mode] = self.modes.get(mode, 0) + count
-        self.wrong += verdict.wrong
+        self.wanted.update(verdict.spec.kinds)
+        for kind, count in verdict.injections.items():
+            self.injections[kind] = self.injections.get(kind, 0) + count
+        self.wrong += verdict.found
 
     def join(self, other: Moves) -> None:
         """Add the sums of another episode."""
@@ -76,6 +97,9 @@ class Moves:
         ):
             for name, count in more.items():
                 mine[name] = mine.get(name, 0) + count
+        self.wanted |= other.wanted
+        for kind, count in other.injections.items():
+            self.injections[kind] = self.injections.get(kind, 0) + count
         self.wrong += other.wrong
 
     def lines(self) -> list[str]:
@@ -87,6 +111,7 @@ class Moves:
             f"{self.wrong_records} missing, repeated, reordered or foreign; "
             f"{self.rewinds} times a group that had lost its coordinator began at its own last commit",
             f"  MirrorMaker 2's best answers would have had {self.again} records read again",
+            *([f"  never injected: {', '.join(self.never_injected)}"] if self.never_injected else []),
             *(f"  WRONG: {one}" for one in self.wrong),
         ]
 

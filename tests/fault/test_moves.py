@@ -8,21 +8,28 @@ from anabranch.groups import plan
 from anabranch.groups.snapshot import PartitionMapping
 from anabranch.model.groups import Commit
 from anabranch.model.reasons import Reason
+from qa.inconclusive import InconclusiveError
 from qa.moves.trials import run_moves
-from tests.chance import seed
+from tests.chance import conclusive, seed
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 
 
 def moved(first: int, count: int, seconds: float) -> None:
-    """So many groups, each read once on both clusters."""
-    moves = run_moves(seed(first), count, print, seconds=seconds)
-    print(*moves.lines(), sep="\n")
-    assert moves.wrong == []
-    assert moves.moved == moves.trials == count
-    assert moves.before > 0
-    assert moves.after > 0
-    assert moves.wrong_records == 0
+    """So many groups, each read once on both clusters, while faults struck; another is tried where none did."""
+
+    def attempt(number: int) -> None:
+        moves = run_moves(seed(first) + number, count, print, seconds=seconds)
+        print(*moves.lines(), sep="\n")
+        assert moves.wrong == []
+        assert moves.moved == moves.trials == count
+        assert moves.before > 0
+        assert moves.after > 0
+        assert moves.wrong_records == 0
+        if not sum(moves.injections.values()):
+            raise InconclusiveError("no fault was injected")
+
+    conclusive(attempt)
 
 
 @pytest.mark.full
