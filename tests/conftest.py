@@ -38,8 +38,8 @@ alone with them."""
 _MEMORY = Path("/dev/shm")
 """Where the files of the unit tier are, if the machine has it: a disk that is waited for proves nothing there."""
 
-_PURE = ("tests/model/", "tests/simulation/")
-"""Where no other process can be the reason of a failure."""
+_PURE = ("tests/model/", "tests/simulation/", "tests/unit/")
+"""Where no real broker is waited for: a failure is the product's or the test's, and nothing is tried again."""
 _TIER = pytest.StashKey[str]()
 
 # A run that is begun in the background ignores these, and so would every program that a test ends by them.
