@@ -8,7 +8,10 @@ break.  ``--list`` names the mutants, ``--jobs`` says how many at once.
 What came of each is kept in ``build/mutants.json`` at once: started again at the same commit it goes on with what is
 left.  Mutants that are named are looked at whatever is known of them.
 
-Exit codes: 0 at least 95 in 100 were found and each survivor is explained, 1 fewer, or one is not, or a test fails
+A mutant with which a stage does not end, and that no test of the others finds, is a kind of its own: a break that hangs
+a test is not told from a machine that is slow.  It does not count as found.
+
+Exit codes: 0 at least 95 in 100 were found and each other one is explained, 1 fewer, or one is not, or a test fails
 without a break, or nothing could be told of a mutant, 2 a mutant does not fit the code.
 """
 
@@ -30,7 +33,15 @@ from tests.full import commit_of_tree
 from tests.mutants.ledger import Ledger, Row
 from tests.mutants.lists import MUTANTS
 from tests.mutants.mutant import Mutant, StaleMutantError, broken
-from tests.mutants.stages import ROOT, WHOLE, UnclearError, first_failure, of_package, of_witness
+from tests.mutants.stages import (
+    ROOT,
+    EndlessError,
+    UnclearError,
+    first_failure,
+    of_package,
+    of_witness,
+    without_break,
+)
 from tests.mutants.witnesses import Witnesses
 
 WANTED = 0.95
@@ -42,20 +53,26 @@ WHOLE_S, LEAST_S, TIMES = 3600.0, 300.0, 5.0
 def look(mutant: Mutant, copy: Path, ledger: Ledger, known: str) -> Row:
     """Put the mutant into a copy of the sources and run the stages until a test fails; the copy is as before then.
 
-    ``known`` is the test that found it last; empty where none did.
+    ``known`` is the test that found it last; empty where none did.  A stage that does not end is passed over.
     """
     began = time.monotonic()
+    endless = ""
     with _changed(copy / "anabranch" / mutant.file, broken(mutant, copy)):
         if known:
             # A test that is no longer there, or no longer fails, says nothing: then all is run as if none were known.
             with suppress(UnclearError):
                 if test := first_failure(copy, of_witness(known), LEAST_S):
                     return Row(mutant.name, mutant.file, mutant.why, test, KNOWN, round(time.monotonic() - began, 1))
-        for stage, arguments in of_package(mutant.file.split("/")[0]):
+        for stage, arguments in of_package(mutant.package):
             limit_s = max(LEAST_S, TIMES * ledger.passed.get(stage, ledger.passed["unit"]))
-            if test := first_failure(copy, arguments, limit_s):
+            try:
+                test = first_failure(copy, arguments, limit_s)
+            except EndlessError:
+                endless = endless or stage
+                continue
+            if test:
                 return Row(mutant.name, mutant.file, mutant.why, test, stage, round(time.monotonic() - began, 1))
-    return Row(mutant.name, mutant.file, mutant.why, "", "", round(time.monotonic() - began, 1))
+    return Row(mutant.name, mutant.file, mutant.why, "", endless, round(time.monotonic() - began, 1))
 
 
 @contextmanager
@@ -69,9 +86,9 @@ def _changed(path: Path, text: str) -> Iterator[None]:
         os.utime(path, (stat.st_atime, stat.st_mtime))
 
 
-def check(copy: Path, ledger: Ledger) -> None:
-    """Run each stage without a break, once a commit: what fails then says nothing of any mutant."""
-    for stage, arguments in WHOLE.items():
+def check(copy: Path, ledger: Ledger, mutants: Sequence[Mutant]) -> None:
+    """Run each stage that these need without a break, once a commit: what fails then says nothing of any mutant."""
+    for stage, arguments in without_break({mutant.package for mutant in mutants}):
         if stage in ledger.passed:
             continue
         began = time.monotonic()
@@ -89,7 +106,7 @@ def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger, witnesses: Witness
             copy = Path(place) / str(number)
             shutil.copytree(ROOT / "src", copy)
             copies.put(copy)
-        check(copy, ledger)
+        check(copy, ledger, mutants)
 
         def one(mutant: Mutant) -> None:
             copy = copies.get()
@@ -103,11 +120,16 @@ def run(mutants: Sequence[Mutant], jobs: int, ledger: Ledger, witnesses: Witness
                 copies.put(copy)
             ledger.put(row)
             witnesses.put(mutant.name, row.test)
-            said = f"{row.stage}: {row.test}" if row.is_found else "SURVIVES"
+            said = f"{row.stage}: {row.test}" if row.is_found else _otherwise(row)
             print(f"{mutant.name:<44} {row.seconds:>6.1f} s  {said}", flush=True)
 
         list(pool.map(one, mutants))
     return unclear
+
+
+def _otherwise(row: Row) -> str:
+    """What is said of a mutant that no test found."""
+    return f"ENDLESS ({row.stage})" if row.is_endless else "SURVIVES"
 
 
 def main() -> int:
@@ -139,14 +161,16 @@ def main() -> int:
 
 
 def _tell(chosen: Sequence[Mutant], ledger: Ledger, unclear: Sequence[str]) -> int:
-    survivors = [one for one in chosen if one.name not in unclear and not ledger.rows[one.name].is_found]
-    for mutant in survivors:
-        print(f"SURVIVES {mutant.name} ({mutant.file}): {mutant.why}; {mutant.survives or 'NOT EXPLAINED'}")
+    others = [one for one in chosen if one.name not in unclear and not ledger.rows[one.name].is_found]
+    for mutant in others:
+        said = _otherwise(ledger.rows[mutant.name])
+        print(f"{said} {mutant.name} ({mutant.file}): {mutant.why}; {mutant.survives or 'NOT EXPLAINED'}")
     if unclear:
         print(f"nothing is told of {', '.join(unclear)}")
-    count = len(chosen) - len(survivors) - len(unclear)
-    print(f"{count} of {len(chosen)} found ({100 * count / len(chosen):.0f} %)")
-    return 0 if not unclear and count >= WANTED * len(chosen) and all(one.survives for one in survivors) else 1
+    endless = sum(ledger.rows[one.name].is_endless for one in others)
+    count = len(chosen) - len(others) - len(unclear)
+    print(f"{count} of {len(chosen)} found ({100 * count / len(chosen):.0f} %), {endless} without an end")
+    return 0 if not unclear and count >= WANTED * len(chosen) and all(one.survives for one in others) else 1
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ from threading import Lock
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a mutant: the first test that failed and its stage; both are empty where it survives."""
+    """What came of a mutant: the first test that failed and its stage; both are empty where it survives.
+
+    A stage without a test is the first that did not end, where no test of any other failed.
+    """
 
     name: str
     file: str
@@ -24,6 +27,11 @@ class Row:
     def is_found(self) -> bool:
         """Whether some test failed."""
         return bool(self.test)
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether no test failed, and some stage did not end."""
+        return bool(self.stage) and not self.test
 
 
 class Ledger:

@@ -20,6 +20,11 @@ class Mutant:
     why: str
     survives: str = ""
 
+    @property
+    def package(self) -> str:
+        """The package below ``anabranch`` that it breaks."""
+        return self.file.split("/")[0]
+
 
 class StaleMutantError(ValueError):
     """A mutant does not fit the code any more."""

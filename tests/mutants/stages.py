@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+_STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
+"""The store on a file, which needs no process; its tests are beside those of PostgreSQL."""
 WHOLE: Mapping[str, tuple[str, ...]] = {
     "unit": ("--only-tier", "unit", "tests"),
     "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"),
     "served": ("--only-tier", "test", "tests/unit"),
+    "store": _STORE,
 }
 """The stages as they are run without a break; the first has all that is near to any package.
 
@@ -20,8 +23,6 @@ What is ``served`` needs no process either, but a socket or real time: too slow 
 """
 _LIVED = ("protocol", "copier", "state")
 """The packages that a simulated life is made of."""
-_STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
-"""The store on a file, which needs no process; its tests are beside those of PostgreSQL."""
 _FAILED, _INTERRUPTED = 1, 2
 """pytest's exit codes for tests that failed, and for files that could not even be read."""
 
@@ -30,13 +31,23 @@ class UnclearError(RuntimeError):
     """pytest ended in a way that says nothing of the code."""
 
 
+class EndlessError(UnclearError):
+    """A stage did not end in time: the break keeps a test from ending, or the machine is slow."""
+
+
+def without_break(packages: Collection[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """The stages that have to pass without a break before one in any of these packages is looked at."""
+    used = {stage for package in packages for stage, _ in of_package(package)}
+    return [(stage, arguments) for stage, arguments in WHOLE.items() if stage in used]
+
+
 def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
     """The stages for a break in a package, the likeliest to fail first."""
     near = f"tests/unit/{package}"
     unit = ("unit", (*WHOLE["unit"], f"--ignore={near}"))
     simulation, served = ("simulation", WHOLE["simulation"]), ("served", WHOLE["served"])
     if package == "store":
-        return [("store", _STORE), unit, served]
+        return [("store", WHOLE["store"]), unit, served]
     then = [simulation, unit, served] if package in _LIVED else [unit, served, simulation]
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
 
@@ -47,7 +58,10 @@ def of_witness(test: str) -> tuple[str, ...]:
 
 
 def first_failure(source: Path, arguments: tuple[str, ...], limit_s: float) -> str:
-    """The first test that fails, with the package in ``source``; empty where all pass.  Raises UnclearError."""
+    """The first test that fails, with the package in ``source``; empty where all pass.
+
+    Raises UnclearError, and EndlessError where it takes longer than ``limit_s``.
+    """
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *arguments]
     try:
         ended = subprocess.run(
@@ -60,8 +74,8 @@ def first_failure(source: Path, arguments: tuple[str, ...], limit_s: float) -> s
             timeout=limit_s,
             check=False,
         )
-    except subprocess.TimeoutExpired:
-        return f"no end within {limit_s:.0f} s"
+    except subprocess.TimeoutExpired as error:
+        raise EndlessError(f"no end within {limit_s:.0f} s") from error
     return failed(ended.returncode, ended.stdout, ended.stderr)
 
 

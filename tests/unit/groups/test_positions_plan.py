@@ -209,6 +209,17 @@ def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
     assert (large.groups[0].state, large.groups[0].writes) == (SyncState.BLOCKED, {})
 
 
+@pytest.mark.parametrize("there", [3, 9])
+def test_a_group_that_stands_further_on_the_target_is_not_moved_back(there: int) -> None:
+    """By one record as little as by many: it would read them again; where it stands is as it is to be."""
+    here, further = group({A: Commit(12)}), group({TO_A: Commit(there)})
+    asked = plan(snapshot(here, further), ["g"])
+    assert (whys(asked), asked.groups[0].writes) == ([ReasonKind.BACKWARDS], {})
+    followed = plan_round(snapshot(here, further), ["g"], {})
+    assert (followed.groups[0].state, followed.groups[0].writes) == (SyncState.BLOCKED, {})
+    assert whys(plan(snapshot(here, group({TO_A: Commit(2)})), ["g"])) == []
+
+
 def test_a_subscription_is_refused_where_something_is_committed_or_read() -> None:
     """Whatever the offset; and where nothing is left to begin at."""
     found = create("new", "g", [A.topic], StartPosition(), {A: 4, B: 5}, group({B: Commit(9)}, state=GroupState.STABLE))
