@@ -39,7 +39,8 @@ class Worker:
     def __init__(self, source: ClusterContext, target: ClusterContext, run: str, alive: Callable[[], bool]) -> None:
         self.owner = owner_name(run, uuid.uuid4().hex[:8])
         self.loop = asyncio.new_event_loop()
-        self._clusters = (open_cluster(source), open_cluster(target))
+        # The driver reads both clusters before any worker begins.
+        self._clusters = (open_cluster(source, was_let_in=True), open_cluster(target, was_let_in=True))
         self._runner = LeaseRunner(self.owner, *self._clusters, alive)
         self._halt = asyncio.Event()
         self._thread: threading.Thread | None = None

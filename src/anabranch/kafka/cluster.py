@@ -107,9 +107,12 @@ class _Opening:
 
 
 class Cluster:
-    """Connections to one cluster; use as an async context manager, within one event loop."""
+    """Connections to one cluster; use as an async context manager, within one event loop.
 
-    def __init__(self, transport: Transport, bootstrap: Iterable[tuple[str, int]]) -> None:
+    ``was_let_in``: the same login was taken before, here or by whoever started this process.
+    """
+
+    def __init__(self, transport: Transport, bootstrap: Iterable[tuple[str, int]], was_let_in: bool = False) -> None:
         self.transport = transport
         self.name = transport.cluster
         self.pool = FramePool()
@@ -118,7 +121,7 @@ class Cluster:
         self._connections: dict[tuple[int, str], Connection] = {}
         self._opening: dict[tuple[int, str], _Opening] = {}
         self._opening_any = _Opening()
-        self._was_let_in = False
+        self._was_let_in = was_let_in
         self._refused: tuple[float, LoginLostError] | None = None
         self._coordinators: dict[tuple[int, str], int] = {}
 

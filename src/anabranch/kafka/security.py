@@ -31,9 +31,12 @@ _TOKEN_MARGIN_S = 30.0
 _SERVER_ERROR = 500
 
 
-def open_cluster(context: ClusterContext) -> Cluster:
-    """A client of the context's cluster; nothing is connected yet.  Raises ConfigError for missing secrets or files."""
-    return Cluster(transport_of(context), addresses(context))
+def open_cluster(context: ClusterContext, *, was_let_in: bool = False) -> Cluster:
+    """A client of the context's cluster; nothing is connected yet.  Raises ConfigError for missing secrets or files.
+
+    ``was_let_in``: somebody has logged in by this context before, so a login that is refused is waited for.
+    """
+    return Cluster(transport_of(context), addresses(context), was_let_in)
 
 
 def addresses(context: ClusterContext) -> tuple[tuple[str, int], ...]:

@@ -35,7 +35,8 @@ class LeasePlanner:
         self._job = job
         self.slots = slots
         self._loop = asyncio.new_event_loop()
-        self._clusters = (open_cluster(job.source), open_cluster(job.target))
+        # The driver has read both clusters before it began the query that is planned here.
+        self._clusters = (open_cluster(job.source, was_let_in=True), open_cluster(job.target, was_let_in=True))
         self._planner = Planner(job.link, *self._clusters)
         self._before: dict[LaneKey, int] = {}
         self._last: LanePlan | None = None
