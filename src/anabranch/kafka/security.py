@@ -29,6 +29,8 @@ _ASKED_AT_ONCE = 4
 _TOKEN_TIMEOUT_S = 10.0
 _TOKEN_MARGIN_S = 30.0
 _SERVER_ERROR = 500
+_NO_TIME = frozenset({408, 425, 429})
+"""Request Timeout, Too Early, Too Many Requests: nothing is said of the client."""
 
 
 def open_cluster(context: ClusterContext, *, was_let_in: bool = False) -> Cluster:
@@ -158,7 +160,7 @@ class _ClientCredentials(_StoredToken):
             self._token = str(answer["access_token"])
             self._until = time.monotonic() + max(0.0, float(answer.get("expires_in", 0)) - _TOKEN_MARGIN_S)
         except urllib.error.HTTPError as error:
-            if error.code >= _SERVER_ERROR:
+            if error.code >= _SERVER_ERROR or error.code in _NO_TIME:
                 raise NoTokenError(self._cluster, login.token_url, str(error)) from error
             raise AuthenticationError(
                 self._cluster, f"User:{login.client_id}", "OAUTHBEARER", f"no token from {login.token_url}: {error}"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from email.message import Message
 from typing import Any
 
 import pytest
@@ -119,6 +122,34 @@ def test_however_many_wait_for_a_token_names_are_looked_up(
     asyncio.run(_on(guarded, ask))
 
 
-async def _on(context: ClusterContext, ask: Any) -> Any:
-    async with open_cluster(context) as cluster:
+@pytest.mark.parametrize(
+    ("status", "passes"),
+    [
+        *((status, False) for status in (400, 401, 403, 404)),
+        *((status, True) for status in (408, 425, 429, 500, 502, 503, 504)),
+    ],
+)
+def test_a_token_server_that_has_no_time_is_no_refusal(
+    status: int, passes: bool, guarded: ClusterContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many requests pass by, and so does whatever is told to a process whose run was let in before."""
+
+    def answered(request: urllib.request.Request, **_: Any) -> Any:
+        raise urllib.error.HTTPError(request.full_url, status, "no", Message(), None)
+
+    monkeypatch.setattr(security.urllib.request, "urlopen", answered)
+
+    async def ask(cluster: Cluster) -> AnabranchError:
+        with pytest.raises(AnabranchError) as failed:
+            await cluster.metadata([])
+        return failed.value
+
+    error = asyncio.run(_on(guarded, ask))
+    assert f"HTTP Error {status}" in error.message
+    assert passing(error) is passes
+    assert passing(asyncio.run(_on(guarded, ask, was_let_in=True)))
+
+
+async def _on(context: ClusterContext, ask: Any, was_let_in: bool = False) -> Any:
+    async with open_cluster(context, was_let_in=was_let_in) as cluster:
         return await ask(cluster)
