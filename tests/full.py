@@ -27,7 +27,17 @@ LEDGER = ROOT / "tests" / "full.json"
 LIMIT_MINUTES = 30
 _WORLD = (
     *("clocks", "counts", "judge", "lagging_brokers", "lost_topics", "memory", "passwords", "quotas", "silence"),
-    *("deleted_source", "expired_source", "idle_lanes", "leaps", "retired_runs", "times", "unclean_source", "world"),
+    *(
+        "deleted_source",
+        "expired_source",
+        "idle_lanes",
+        "leaps",
+        "logins",
+        "retired_runs",
+        "times",
+        "unclean_source",
+        "world",
+    ),
 )
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "pure": ("tests/unit", "tests/model"),
