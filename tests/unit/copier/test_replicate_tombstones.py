@@ -7,10 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from anabranch.copier.planning.tombstones import outlived
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneProgress, LaneState
-from anabranch.model.link import ModePolicy
-from anabranch.model.start import LaneStart
+from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
+from anabranch.model.tombstones import outlived
 from anabranch.model.topics import TopicId, TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -60,9 +58,9 @@ def test_a_lane_is_late_where_it_is_behind_for_longer_than_tombstones_stay(
 ) -> None:
     """By the age of what it copies next, or since its source was last asked; not before it has copied anything."""
     persisted = replace(LANE, **changes)  # type: ignore[arg-type]
-    lane = LaneAssignment(persisted.lane, A, persisted.target, persisted.lane.topic_id, LaneStart(), ModePolicy.AUTO)
-    found = outlived("link", [lane], {persisted.lane: persisted}, {A.topic: 24 * HOUR_MS}, NOW)
+    found = outlived("link", [persisted], {A.topic: 24 * HOUR_MS}, NOW)
     assert bool(found) == late
-    assert outlived("link", [lane], {persisted.lane: persisted}, {}, NOW) == []
+    assert outlived("link", [persisted], {}, NOW) == ()
     if late:
         assert f"{A} behind by more than delete.retention.ms of the source (24.0 h)" in found[0].what
+        assert found[0].fix.endswith("verify start link --fresh"), "what was equal once is looked at again"

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from_the_start, weigh
 from anabranch.copier.planning.lease import PlanBasis
 from anabranch.copier.planning.pairs import TopicPair, named, not_home, pairs_of, unclaimed
@@ -24,6 +23,7 @@ from anabranch.kafka.errors import passing
 from anabranch.kafka.safety import Safety, target_topics
 from anabranch.kafka.same_cluster import check_cluster
 from anabranch.model import configs as rules
+from anabranch.model import tombstones
 from anabranch.model.clock import now_ms
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
@@ -169,7 +169,8 @@ class Planner:
             begun = self._links.standing(spec.id, self.progress.lanes.of(spec.id))
             lanes += lanes_of_absent(spec, absent, begun, decided)
         lanes = await self._give_way(spec, lanes, known, findings)
-        findings += tombstones.outlived(spec.id, lanes, self.progress.lanes, retentions, now_ms())
+        persisted = [self.progress.lanes[lane.lane] for lane in lanes if lane.lane in self.progress.lanes]
+        findings += tombstones.outlived(spec.id, persisted, retentions, now_ms())
         if spec.start.kind is StartKind.LATEST:
             lanes = late_from_the_start(spec.id, lanes, self.progress.lanes)
         weighed = await weigh(self._source, lanes, source, self.progress.lanes)

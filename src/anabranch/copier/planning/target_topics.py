@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.copier.planning import tombstones
 from anabranch.copier.planning.pairs import TopicPair
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, ClusterMetadata, TopicMeta
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.model import configs as rules
+from anabranch.model import tombstones
 from anabranch.model.link import LinkSpec, MirroredTopic
 from anabranch.model.provenance import filled_by_another, second_link
 from anabranch.model.reasons import Reason, Severity
@@ -40,10 +40,9 @@ class TargetTopicState:
     @classmethod
     def of(cls, target_id: TopicId, read: Mapping[str, admin.Config]) -> TargetTopicState:
         """By the source's configs."""
-        if "compact" not in own_configs(read).get("cleanup.policy", ""):
-            return cls(target_id, None)
         stays = read.get(tombstones.SETTING)
-        return cls(target_id, int((stays and stays.value) or tombstones.DEFAULT_MS))
+        effective = {} if stays is None else {tombstones.SETTING: stays.value}
+        return cls(target_id, tombstones.retention_ms({**own_configs(read), **effective}))
 
 
 class TargetTopics:

@@ -12,6 +12,7 @@ from anabranch.kafka.same_cluster import check_cluster
 from anabranch.model.caughtup import Goal, SourceLog
 from anabranch.model.clock import now_ms
 from anabranch.model.filters import load, select
+from anabranch.model.reasons import errors
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.status import stored
@@ -41,7 +42,7 @@ async def check_held(target: Cluster, status: LinkStatus) -> None:
     Persisted positions tell of a topic that was deleted, made again or truncated only once the link has run since.
     Raises ControlTopicsRecreatedError where the positions themselves are not the link's, and ClusterError.
     """
-    if status.findings:
+    if errors(status.findings):
         others = tuple(status.record.control_topics)
         raise ControlTopicsRecreatedError(status.spec.id, target.name, await _recreated(target, status) or others)
     links, _ = await stored(target, status.spec.id)

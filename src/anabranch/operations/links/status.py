@@ -77,7 +77,7 @@ class LinkStatusReader:
     async def _compared(self, status: LinkStatus, now: Mapping[str, TopicId]) -> LinkStatus:
         """With a finding where control topics are not those that the link was begun with."""
         others = await recreated(self._cluster, status.record.control_topics, now)
-        return replace(status, findings=(finding(status.spec.id, others),)) if others else status
+        return replace(status, findings=(finding(status.spec.id, others), *status.findings)) if others else status
 
     async def of(self, link_id: str) -> LinkStatus:
         """One link, as ``read`` has it; raises UnknownLinkError, ClusterError."""

@@ -9,37 +9,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneProgress
+from anabranch.model.lane import LaneProgress
+from anabranch.model.link import MirroredTopic
 from anabranch.model.reasons import Reason, Severity
 
-SETTING = "delete.retention.ms"
+POLICY, SETTING = "cleanup.policy", "delete.retention.ms"
 DEFAULT_MS = 86_400_000
 
 
+def retention_ms(configs: Mapping[str, str | None]) -> int | None:
+    """For how long the tombstones of a topic with these configs stay; None where no cleaner drops any."""
+    if "compact" not in (configs.get(POLICY) or ""):
+        return None
+    return int(configs.get(SETTING) or DEFAULT_MS)
+
+
+def retentions_ms(topics: Iterable[MirroredTopic]) -> dict[str, int]:
+    """The same of each compacted source topic, as its configs are stored on the target."""
+    found = {topic.source: retention_ms(topic.configs) for topic in topics}
+    return {name: retention for name, retention in found.items() if retention is not None}
+
+
 def outlived(
-    link: str,
-    lanes: Iterable[LaneAssignment],
-    persisted: Mapping[LaneKey, LaneProgress],
-    retentions_ms: Mapping[str, int],
-    now_ms: int,
-) -> list[Reason]:
+    link: str, lanes: Iterable[LaneProgress], retentions_ms: Mapping[str, int], now_ms: int
+) -> tuple[Reason, ...]:
     """A finding for each topic that has lanes further behind than its tombstones stay, by source topic."""
     late: dict[str, list[str]] = {}
     for lane in lanes:
         retention = retentions_ms.get(lane.source.topic)
-        progress = persisted.get(lane.lane)
-        if retention is not None and progress is not None and _behind_ms(progress, now_ms) > retention:
+        if retention is not None and _behind_ms(lane, now_ms) > retention:
             late.setdefault(lane.source.topic, []).append(str(lane.source))
-    return [
+    return tuple(
         Reason.found(
             Severity.WARNING,
             f"topic {topic}: {', '.join(sorted(names))} behind by more than {SETTING} of the source "
             f"({retentions_ms[topic] / 3_600_000:,.1f} h): a tombstone may be gone there before it is copied, "
             "and its key stays on the target",
-            f"once it has caught up, find such keys: anabranch verify start {link}",
+            f"once it has caught up, find such keys: anabranch verify start {link} --fresh",
         )
         for topic, names in sorted(late.items())
-    ]
+    )
 
 
 def _behind_ms(lane: LaneProgress, now_ms: int) -> float:
