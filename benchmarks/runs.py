@@ -5,7 +5,7 @@ segments, given to the reader as its control topic gives them.  Then it copies t
 appends ten runs to each, and files as a worker does; what it files is encoded and compressed, and goes nowhere.  Both
 logs of each lane begin behind what was read of it, so that it is retired meanwhile.
 Prints the memory of this process at the largest and the longest time for which the event loop stood still (by CPU
-time, which other processes do not lengthen), and writes the section ``ranges`` of ``build/bench.json``.  Needs no
+time, which other processes do not lengthen), and writes the section ``runs`` of ``build/bench.json``.  Needs no
 cluster, and takes some minutes.
 """
 
@@ -195,7 +195,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=__doc__)
     parser.add_argument("--lanes", type=int, default=200)
     parser.add_argument("--persisted", type=int, default=WEEK_S, help="seconds of transactions already persisted")
-    parser.add_argument("--seconds", type=int, default=900, help="seconds of transactions that are copied")
+    parser.add_argument("--seconds", type=int, default=300, help="seconds of transactions that are copied")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(argv)
     print(*report.machine(KAFKA), sep="\n")
