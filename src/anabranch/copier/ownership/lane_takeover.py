@@ -76,6 +76,7 @@ class LaneTakeover:
         known_to = self._journal.claims.end
         others = await self._refresh_ranges(lane, failed.is_stale or lane.copied.is_map_incomplete)
         kept = await self._history.surviving(lane)
+        await self._access.ask_rights()
         target = await self._access.open(lane.assignment, start)
         expiration = await self._access.expiration(target)
         claims, persisted = self._journal.claims, self._progress.lanes.into(lane.assignment.target)
@@ -174,7 +175,9 @@ class LaneTakeover:
     async def _bid(
         self, lane: Lane, start: int, mode: LaneMode, why: str, leader_epoch: int, expiration: int
     ) -> TakeoverRequest:
-        told = self._told(lane)
+        told, reusable = self._told(lane), lane.reusable_producer
+        if reusable is not None and reusable.transactional_id is None and self._access.by_coordinator:
+            reusable = None  # nobody who comes later could fence it
         return TakeoverRequest(
             lane=lane.key,
             owner=self._owner,
@@ -184,7 +187,7 @@ class LaneTakeover:
             expiration_ms=expiration,
             now_ms=now_ms(),
             persisted=_persisted(lane, told),
-            reusable=lane.reusable_producer,
+            reusable=reusable,
             why=why,
             expiration_known=self._access.expiration_ms is not None,
             longest_expiration_ms=self._access.longest_expiration_ms,

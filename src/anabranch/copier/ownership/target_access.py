@@ -15,8 +15,8 @@ from anabranch.state.topics.journal import GapRecords, Journal
 
 PURPOSE = "produce"
 _LONGEST_EXPIRATION_MS = 2**31 - 1
-_EXPIRATION_AGAIN_MS = 60_000
-"""Brokers take another expiration while they run: each takeover goes by one that is not older than this."""
+_AGAIN_MS = 60_000
+"""Brokers take another expiration while they run, and rights are taken away: no takeover goes by what is older."""
 
 
 class TargetAccess:
@@ -32,7 +32,7 @@ class TargetAccess:
         self._journal = journal
         self._gap_records = gap_records
         self._runs = runs
-        self._asked_ms = 0
+        self._asked_ms = self._rights_asked_ms = 0
         self._by_coordinator: bool | None = None
 
     @property
@@ -40,15 +40,21 @@ class TargetAccess:
         """Known once a partition was opened."""
         return bool(self._by_coordinator)
 
+    async def ask_rights(self) -> None:
+        """Ask whether this principal may write markers; what was told within a minute still holds."""
+        if self._by_coordinator is None or now_ms() - self._rights_asked_ms >= _AGAIN_MS:
+            operations = await admin.cluster_operations(self.cluster)
+            marking = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
+            self._by_coordinator = not any(one.allowed_by(operations) for one in marking)
+            self._rights_asked_ms = now_ms()
+
     async def open(self, assignment: LaneAssignment, start: int, purpose: str = PURPOSE) -> TargetPartition:
         """Connect to a partition's leader; ``start`` is where the lane stands, for what may have to be said of it.
 
         Raises OwnershipEnded, LaneStopped, ClusterError.
         """
         if self._by_coordinator is None:
-            operations = await admin.cluster_operations(self.cluster)
-            marking = (AclOperation.ALTER, AclOperation.CLUSTER_ACTION)
-            self._by_coordinator = not any(one.allowed_by(operations) for one in marking)
+            await self.ask_rights()
         return await TargetPartition.open(
             self.cluster,
             self._journal,
@@ -57,12 +63,12 @@ class TargetAccess:
             assignment,
             purpose,
             start,
-            self._by_coordinator,
+            self.by_coordinator,
         )
 
     async def expiration(self, target: TargetPartition) -> int:
         """``producer.id.expiration.ms`` of the target; the longest possible where it is not told."""
-        if self.expiration_ms is None or now_ms() - self._asked_ms >= _EXPIRATION_AGAIN_MS:
+        if self.expiration_ms is None or now_ms() - self._asked_ms >= _AGAIN_MS:
             try:
                 configs = await admin.broker_configs(self.cluster, target.leader)
             except (PermissionDeniedError, BrokerRefusedError):
