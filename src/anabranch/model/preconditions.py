@@ -42,18 +42,20 @@ class TargetTopic:
 def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) -> list[Reason]:
     """Whether producer ids and transactional ids outlive a request of an owner that was fenced.
 
-    Where no broker told, nothing is said.  ``brokers`` are the settings of each broker that told them: the shortest
-    expiration and the longest idle time count.
+    ``brokers`` are the settings of each broker that told them: the shortest expiration and the longest idle time
+    count.  Where connections are never closed, the expiration is held against what is right once they are.
     """
     if not brokers:
-        return []
+        what = f"no broker of the target tells its settings: {PRODUCER_IDS} and {TRANSACTIONAL_IDS} are not checked"
+        return [Reason.found(Severity.INFO, what, "grant DescribeConfigs on the cluster, or look at them yourself")]
     idles = [_ms(broker, IDLE) for broker in brokers]
+    idle = max(idles)
+    found = []
     if min(idles) < 0:
         what = f"the target has {IDLE}={min(idles)}: connections of fenced owners are never closed"
-        return [Reason.found(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE]))]
-    idle = max(idles)
+        found.append(Reason.found(Severity.WARNING, what, _alter(IDLE, _DEFAULTS_MS[IDLE])))
+        idle = max(idle, _DEFAULTS_MS[IDLE])
     late = f"{IDLE} of {idle:,}, a lease of {lease_seconds} s"
-    found = []
     for name, least, of, why in (
         (PRODUCER_IDS, idle + lease_seconds * 1000, late, "a late request of a fenced owner may be appended"),
         (TRANSACTIONAL_IDS, SILENT_MS, "three days", "without ALTER on the cluster, a lane may have to wait for hours"),
@@ -74,7 +76,8 @@ def changed(before_ms: int, now_ms: int) -> list[Reason]:
             Severity.WARNING,
             f"the target's {PRODUCER_IDS} was {before_ms:,} when the run began and is {now_ms:,} now: lanes that were "
             "claimed before rely on the longer one",
-            f"set it back ({_alter(PRODUCER_IDS, before_ms)}), or end `anabranch link run` and start it again",
+            f"set it back ({_alter(PRODUCER_IDS, before_ms)}), or end `anabranch link run` in order, so that lanes are "
+            "given back, and start it again",
         )
     ]
 

@@ -15,6 +15,7 @@ from anabranch.model.preconditions import (
     of_brokers,
     of_topics,
 )
+from anabranch.model.reasons import Severity
 
 pytestmark = pytest.mark.unit
 
@@ -23,8 +24,16 @@ DAY = 24 * HOUR
 
 
 def test_of_brokers_as_they_are_by_default_nothing_is_said() -> None:
-    """Nor of a cluster that tells nothing."""
-    assert of_brokers([{}, {}], 60) == of_brokers([], 60) == []
+    """It would be in the way of what is to be done."""
+    assert of_brokers([{}, {}], 60) == []
+
+
+def test_brokers_that_tell_nothing_are_not_taken_for_right() -> None:
+    """That is said for the record: it is so for good where a principal may not ask."""
+    (found,) = of_brokers([], 60)
+    assert found.severity is Severity.INFO
+    assert PRODUCER_IDS in found.what and TRANSACTIONAL_IDS in found.what and "not checked" in found.what
+    assert "DescribeConfigs" in found.fix
 
 
 @pytest.mark.parametrize(
@@ -43,6 +52,14 @@ def test_an_expiration_must_outlive_a_late_request(settings: dict[str, str | Non
     # Brokers take only this one while they run.
     assert ("kafka-configs --alter" in found.fix) == (PRODUCER_IDS in said)
     assert of_brokers([{PRODUCER_IDS: "661000"}], 60) == []
+
+
+def test_connections_that_are_never_closed_hide_no_expiration() -> None:
+    """Each is held against what is right once they are closed."""
+    found = of_brokers([{IDLE: "-1", PRODUCER_IDS: "600000", TRANSACTIONAL_IDS: str(DAY)}, {}], 60)
+    assert [one.what.split()[3].partition("=")[0] for one in found] == [f"{IDLE}", PRODUCER_IDS, TRANSACTIONAL_IDS]
+    assert "which must be more than 660,000" in found[1].what
+    assert f"{IDLE} of 600,000" in found[1].what
 
 
 def test_a_shorter_expiration_is_noticed_and_a_longer_one_is_not() -> None:
