@@ -28,7 +28,7 @@ LIMIT_MINUTES = 30
 _WORLD = (
     *("clocks", "counts", "deleted_source", "expired_source", "idle_lanes", "judge", "lagging_brokers", "leaps"),
     *("logins", "lost_topics", "memory", "passwords", "quotas", "retired_runs", "rights", "silence", "times"),
-    *("unclean_source", "world"),
+    *("unclean_source", "walked_ways", "world"),
 )
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "pure": ("tests/unit", "tests/model"),

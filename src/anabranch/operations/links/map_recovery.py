@@ -103,13 +103,15 @@ class LaneInDoubt:
         if not self.first <= start <= max(self.last, self.safe):
             raise InvalidFieldError("link accept", "--at", f"the source has offsets {self.first:,} to {self.last:,}")
         again = replace(lane.lane, generation=lane.lane.generation + 1)
-        kept = below(self.ranges, start)
+        kept = below(self.ranges, min(start, self.safe))
         mapped_to = kept[-1].target_end if kept else self._without_map(start)
         unknown = max(0, self.target_end - max(mapped_to, self.target_start))
         lost = (self.safe, start) if start > self.safe else None
         # Where the source has gaps, few records may reach far: how far, no count on the target tells.
         twice = (start, max(start, self.last if unknown else start))
-        its_map = "with its map up to there" if kept else "and its map begins there"
+        its_map = "and its map begins there"
+        if kept:
+            its_map = f"with its map up to {'there' if lost is None else f'offset {self.safe:,}'}"
         means = f"the lane goes on at source offset {start:,}, as generation {again.generation}, {its_map}"
         if lost is not None:
             means += f"; offsets {words(lost)} are not copied from the source any more"
@@ -156,7 +158,7 @@ async def persisted(target: Cluster, lane: LaneKey) -> list[MappedRange]:
 async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
     """File the maps that new generations go on with; what an attempt before has persisted is replaced.
 
-    Raises ClusterError.
+    Invariant: such a map tells of nothing that is given up, whatever was persisted of it.  Raises ClusterError.
     """
     wanted = [pending_decision for pending_decision in pending if pending_decision.keeps is not None]
     if not wanted:
@@ -166,7 +168,8 @@ async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
     segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...]] = {}
     for pending_decision in wanted:
         assert pending_decision.keeps is not None
-        ranges = below(await persisted(target, pending_decision.keeps), pending_decision.decision.start or 0)
+        given_up, start = pending_decision.given_up, pending_decision.decision.start or 0
+        ranges = below(await persisted(target, pending_decision.keeps), start if given_up is None else given_up[0])
         segments |= {(pending_decision.lane, number): () for number in stored.segments.get(pending_decision.lane, {})}
         segments |= {
             (pending_decision.lane, at // SEGMENT_RANGES): tuple(ranges[at : at + SEGMENT_RANGES])
