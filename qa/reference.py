@@ -24,6 +24,7 @@ from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
 from anabranch.verify.report import ComparisonVerdict
+from qa import at_once
 
 COMMAND = "python -m qa.reference"
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -42,15 +43,26 @@ CLI = """\
   `anabranch.model`; topic ids, partitions (`orders-3`) and lane keys are strings.
 - **Errors** go to standard error: `error: ...`, and `hint: ...` with the next command. See [exit codes](exit-codes.md).
 - **Secrets** are never options. See [contexts](contexts.md).
-- **Dry run.** A verb whose change the same verb cannot undo shows its plan and changes nothing: {dry}.
+- **Dry run.** A verb whose change the same noun cannot undo shows its plan and changes nothing: {dry}.
   It prints the command that applies the plan: the same one with `--execute --plan HASH`, which applies that plan and no
   other. `--execute` alone applies the plan that it has just shown. With `-o` a dry run answers with the plan, and
-  `--execute` with a report of what was done. All other verbs act at once, or only read.
+  `--execute` with a report of what was done. All other verbs only read, or [act at once](#what-acts-at-once).
 - **Completion.** `anabranch --install-completion` installs it for your shell. It offers verbs, options, contexts,
   links, topics and partitions, and groups. It reads the contexts file and the clusters that the line names so far, and
   offers nothing where that takes more than 2.5 seconds once Python has started.
 
 {contents}
+"""
+
+AT_ONCE = """\
+## What acts at once
+
+Without `--execute`, since something undoes it, or nothing that others read is changed. `sandbox` changes this machine
+alone.
+
+| verb | what undoes it, or why it acts at once |
+|---|---|
+{rows}
 """
 
 METRICS = """\
@@ -121,13 +133,18 @@ def cli_page() -> str:
         f"`{noun} {verb}`"
         for noun, group in root.commands.items()
         for verb, command in verbs_of(group).items()
-        if any("--execute" in one.opts for one in command.params)
+        if any("--execute" in one.opts for one in command.params) and f"{noun} {verb}" not in at_once.IN_PART
+    )
+    dry += "".join(
+        f"; `{verb}` with {' or '.join(f'`{option}`' for option in options)}"
+        for verb, (options, _) in at_once.IN_PART.items()
     )
     parts = [CLI.format(written=WRITTEN, contents=contents, dry=dry), _parameters(root)]
     for noun, group in root.commands.items():
         if hasattr(group, "commands"):
             parts += [f"## `{noun}`\n", f"{_prose(group.help)}\n"]
         parts += [_verb(noun, verb, command) for verb, command in verbs_of(group).items()]
+    parts.append(AT_ONCE.format(rows=at_once.rows()))
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -48,8 +48,9 @@ class Verb(Generic[R, P]):
     """``name`` is ``NOUN.VERB``; ``role`` may apply a plan, while an operator may make one.
 
     ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
-    what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.  Plans and
-    operations of a ``private`` one are shown to who asked for them, and to admins alone.
+    what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.  A request
+    that is not ``is_shown_first`` is applied at once by the command line, without ``execute``.  Plans and operations of
+    a ``private`` verb are shown to who asked for them, and to admins alone.
     """
 
     name: str
@@ -63,8 +64,14 @@ class Verb(Generic[R, P]):
     plan: Callable[[Reach, R], Awaitable[P]]
     apply: Callable[[Reach, R, P], Awaitable[Any]]
     execute: str = "--execute"
+    is_shown_first: Callable[[R], bool] = lambda _: True
     files: Callable[[R], Mapping[str, str]] = lambda _: {}
     private: bool = False
+
+    def typed(self, request: R) -> str:
+        """The whole command that applies what a request asks for."""
+        execute = self.execute if self.is_shown_first(request) else ""
+        return " ".join(part for part in (self.command(request), execute) if part)
 
     @property
     def noun(self) -> str:

@@ -14,7 +14,7 @@ from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
 from anabranch.verify.report import ComparisonVerdict
-from qa import reference
+from qa import at_once, reference
 
 pytestmark = pytest.mark.unit
 
@@ -49,6 +49,21 @@ def test_the_page_has_every_verb_with_its_options() -> None:
     for group, verb, command in VERBS:
         names = [name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("-")]
         assert all(f"`{name}`" in SECTIONS[f"{group} {verb}".strip()] for name in names)
+
+
+def test_each_verb_shows_its_plan_first_acts_at_once_or_reads() -> None:
+    """A new one has to be said to be one of these, with the reason; what acts at once in part has both."""
+    every = {f"{group} {verb}".strip() for group, verb, _ in VERBS}
+    options = {
+        f"{group} {verb}": {name for one in command.params for name in one.opts} for group, verb, command in VERBS
+    }
+    dry = {verb for verb, names in options.items() if "--execute" in names} - at_once.IN_PART.keys()
+    kinds = (dry, at_once.at_once(), at_once.READS, frozenset(at_once.IN_PART))
+    assert set().union(*kinds) == every
+    assert sum(map(len, kinds)) == len(every), "a verb is of two kinds"
+    for verb, (named, _) in at_once.IN_PART.items():
+        assert {"--execute", "--plan", *named} <= options[verb]
+    assert all(set(words.split()[2:]) <= options[" ".join(words.split()[:2])] for words in at_once.NOT_UNDONE)
 
 
 def test_pages_that_help_names_are_there() -> None:

@@ -301,9 +301,9 @@ def test_a_request_is_a_command_line_that_does_the_same(
     monkeypatch.chdir(tmp_path)
     verb: Verb[Any, Any] = VERBS[name]
     request = verb.request.model_validate_json(json.dumps(fields))
-    words = shlex.split(verb.command(request))
+    words = shlex.split(verb.typed(request))
     assert words[0] == "anabranch"
-    typed, parameters = parsed([*words[1:], *verb.execute.split()])
+    typed, parameters = parsed(words[1:])
     assert typed.split()[-1] == TYPED.get(name, verb.word)
     given = [str(value) if isinstance(value, Path) else value for value in parameters.values() if value]
     files = verb.files(request)
@@ -320,7 +320,17 @@ def test_a_request_is_a_command_line_that_does_the_same(
             assert value in given or (isinstance(value, list) and tuple(value) in given), (value, given)
     read = {str(value) for of, value in parameters.items() if isinstance(value, Path) and of not in ("out", "uploaded")}
     assert read == files.keys() | {value for value in fields.values() if isinstance(value, str) and value in read}
-    assert bool(parameters.get("execute")) == bool(verb.execute)
+    assert bool(parameters.get("execute")) == ("--execute" in verb.execute and verb.is_shown_first(request))
+    at_once = name in ACTS_AT_ONCE and not fields.keys() & ACTS_AT_ONCE[name]
+    assert at_once or parameters.get("execute") is not False, "the command line would show this, and change nothing"
+
+
+ACTS_AT_ONCE = {
+    "streams.start": {"state", "start", "checkpoint"},
+    "streams.restart": {"state", "start", "checkpoint"},
+    "streams.checkpoint": {"delete"},
+}
+"""Verbs that the same verb can undo, unless it is asked for one of these."""
 
 
 @pytest.mark.parametrize("fields", [*REQUESTS["links.create"], DATED])

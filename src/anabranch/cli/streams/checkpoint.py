@@ -9,6 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.render import grid
 from anabranch.cli.service_change import ServiceChange
@@ -23,11 +24,14 @@ def checkpoint(
     name: StreamArgument,
     save: Annotated[str, typer.Option(metavar="WORD", help="Save those of now under this name.")] = "",
     delete: Annotated[str, typer.Option(metavar="WORD", help="Take the one of this name away.")] = "",
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the checkpoints that were saved of a stream; with --save, save those of a stopped one under a name.
 
+    --delete cannot be taken back: it shows what is deleted, and requires --execute.
     `stream start NAME --from-checkpoint WORD` goes back to one.
     """
     if save and delete:
@@ -35,8 +39,20 @@ def checkpoint(
     client = service_of(ctx, service)
     if save or delete:
         request = {"stream": name, **({"save": save} if save else {"delete": delete})}
-        change(client, "checkpoint", request, plan_table, changed, output)
+        change(
+            client,
+            "checkpoint",
+            request,
+            plan_table,
+            changed,
+            output,
+            execute=execute or not delete,
+            wanted=plan,
+            command=typed(),
+        )
         return
+    if execute or plan is not None:
+        raise InvalidFieldError("stream checkpoint", "--execute", "there is nothing to apply", "add --delete WORD")
     answer: Any = client.get(f"{path_of(name)}/checkpoints")
     emit(answer, table(answer), output)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
@@ -52,6 +53,15 @@ class StreamNotYetError(ClusterError):
     _hint = "it goes on by itself: `anabranch stream show {name}`"
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Whether a plan is applied, where it is the ``wanted`` one, and the command that it is of."""
+
+    execute: bool = True
+    wanted: str | None = None
+    command: str = ""
+
+
 def start(
     ctx: typer.Context,
     name: StreamArgument,
@@ -61,17 +71,21 @@ def start(
     from_: FromOption = None,
     from_checkpoint: FromCheckpointOption = None,
     target: TargetOfLinkOption = None,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Start the published version of a stream; it goes on exactly where its checkpoints are.
 
     A version whose queries do not go on with them is refused, with what has changed, unless an option says what to do.
-    A link goes on exactly at its positions, as `link run` does, by the service.
+    Such a start cannot be taken back: --new-state, --keep-state, --from and --from-checkpoint show what they do, and
+    require --execute. A link goes on exactly at its positions, as `link run` does, by the service.
     """
     asked = _begin(new_state, keep_state, from_, from_checkpoint, target)
     client = service_of(ctx, service)
-    _drive(client, "start", name, wait, output, lambda state: state is StreamState.RUNNING, asked=asked)
+    applied = Applied(execute or not _begins_otherwise(asked), plan, typed())
+    _drive(client, "start", name, wait, output, lambda state: state is StreamState.RUNNING, applied, asked=asked)
 
 
 def stop(
@@ -85,7 +99,7 @@ def stop(
     """Have a stream end after the micro-batch that runs, and stay stopped; a link ends as `link stop` has it."""
     asked = _begin(new_state=False, keep_state=False, start=None, saved=None, target=target)
     client = service_of(ctx, service)
-    _drive(client, "stop", name, wait, output, lambda state: state is StreamState.STOPPED, asked=asked)
+    _drive(client, "stop", name, wait, output, lambda state: state is StreamState.STOPPED, Applied(), asked=asked)
 
 
 def restart(
@@ -97,6 +111,8 @@ def restart(
     from_: FromOption = None,
     from_checkpoint: FromCheckpointOption = None,
     target: TargetOfLinkOption = None,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -104,7 +120,8 @@ def restart(
     asked = _begin(new_state, keep_state, from_, from_checkpoint, target)
     client = service_of(ctx, service)
     before = _fence(found(client, name, target))
-    _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, before, asked)
+    applied = Applied(execute or not _begins_otherwise(asked), plan, typed())
+    _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, applied, before, asked)
 
 
 def _drive(
@@ -114,11 +131,22 @@ def _drive(
     wait: float,
     output: Format,
     is_done: Callable[[StreamState], bool],
+    applied: Applied,
     after: int = 0,
     asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    done = change(client, verb, {"stream": name, **asked}, render.run_plan, render.wanted, output)
-    if done["target"]:  # a link: what came of it is known
+    done = change(
+        client,
+        verb,
+        {"stream": name, **asked},
+        render.run_plan,
+        render.wanted,
+        output,
+        execute=applied.execute,
+        wanted=applied.wanted,
+        command=applied.command,
+    )
+    if done is None or done["target"]:  # a dry run; or a link: what came of it is known
         return
     deadline = time.monotonic() + wait
     told = ""
@@ -142,6 +170,11 @@ def _drive(
         if time.monotonic() > deadline:
             raise StreamNotYetError(name, state.value, wait)
         time.sleep(LOOK_S)
+
+
+def _begins_otherwise(asked: Mapping[str, Any]) -> bool:
+    """Whether a start does not just go on: what it leaves, or writes again, nothing takes back."""
+    return not asked.keys() <= {"target"}
 
 
 def _begin(

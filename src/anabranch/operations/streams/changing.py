@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -206,7 +206,7 @@ async def plan_run(
             choice.value,
             start,
             checkpoint,
-            [asdict(one) for one in back],
+            [[one.query, one.batch] for one in back],
         ]
         hash_ = plan_hash(f"streams.{verb.value}", name, seen)
         asked = stream.published, choice, start, checkpoint, back

@@ -111,7 +111,7 @@ def told(shown: ShownPlan) -> PlanAnswer:
         shown.account,
         shown.planned_at,
         verb.role.word,
-        " ".join(part for part in (verb.command(request), verb.execute) if part),
+        verb.typed(request),
         verb.files(request),
         shown.operation,
     )

@@ -276,7 +276,7 @@ def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
         lambda request: command("stream", verb.value, request.stream, options=_begin_options(request)),
         plan,
         _run,
-        execute="",
+        is_shown_first=_begins_otherwise,
     )
 
 
@@ -284,11 +284,16 @@ async def _link_plan(
     reach: Reach, found: tuple[SeenCluster, SeenLink], request: StopStreamRequest, verb: StreamVerb
 ) -> RunStreamPlan:
     """What would be done with a link; raises OnlyStreamsBeginError, and what its plan raises."""
-    if isinstance(request, StartStreamRequest) and (
-        request.start or request.checkpoint or request.state is not StateChoice.REFUSE
-    ):
+    if _begins_otherwise(request):
         raise OnlyStreamsBeginError(request.stream, found[0].name)
     return await stream_links.plan(reach, found, verb)
+
+
+def _begins_otherwise(request: StopStreamRequest) -> bool:
+    """Whether it is a start that does not just go on, which nothing takes back."""
+    return isinstance(request, StartStreamRequest) and (
+        request.start != "" or request.checkpoint != "" or request.state is not StateChoice.REFUSE
+    )
 
 
 def _begin_options(request: StopStreamRequest) -> list[tuple[str, object]]:
@@ -432,7 +437,7 @@ _VERBS: tuple[Verb[Any, Any], ...] = (
         ),
         _checkpoint_plan,
         _checkpoint,
-        execute="",
+        is_shown_first=lambda request: bool(request.delete),
     ),
     Verb(
         "streams.delete",
