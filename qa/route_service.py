@@ -112,6 +112,21 @@ class RouteProcess:
         ended = self.ask("GET", where).json
         assert ended["state"] == "done", ended
 
+    def give_up(self, switch: str, reason: str) -> Answered:
+        """Have a switch given up, as an approver plans and does it; it is, once the answer has the status 202."""
+        asked = self.ask("POST", "/routes/cancel/plan", {"switch": switch, "reason": reason}, role="approver")
+        if asked.status != 200:
+            return asked
+        path = f"/plans/{asked.json['id']}/apply"
+        begun = self.ask("POST", path, {"hash": asked.json["hash"]}, role="approver")
+        if begun.status == 202:
+            until(lambda: self._is_decided(switch))
+        return begun
+
+    def _is_decided(self, switch: str) -> bool:
+        found = self.ask("GET", f"/switches/{switch}").json["switch"]
+        return found["why"] != "" or found["state"] in {"published", "done"}
+
     def clients(self, **query: str) -> list[Any]:
         """Who is registered."""
         words = "&".join(f"{name}={value}" for name, value in query.items())
@@ -121,7 +136,7 @@ class RouteProcess:
         """Give up the switches that are under way, and forget who is registered."""
         for one in self.ask("GET", "/switches").json:
             if one["state"] not in {"done", "cancelled"}:
-                self.ask("POST", f"/switches/{one['id']}/cancel", {"reason": "a test is over"}, role="approver")
+                self.give_up(one["id"], "a test is over")
         for one in self.clients():
             self.ask("DELETE", f"/clients/{one['id']}", role="client")
 

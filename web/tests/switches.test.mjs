@@ -63,7 +63,7 @@ test("a switch is shown as it goes, and given up by somebody who may, with a rea
   assert.deepEqual(await found(page), []);
   await page.getByRole("button", { name: "Copy as CLI" }).click();
   assert.equal(await copied(page), `anabranch route switches ${id}`);
-  assert.match(await page.getByRole("button", { name: "Give it up" }).getAttribute("title"), /giving a switch up needs the role approver/);
+  assert.match(await page.getByRole("button", { name: "Give it up" }).getAttribute("title"), /plans need the role operator/);
 
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Applications" }).click();
   await page.getByText("A switch is under way: preparing").waitFor();
@@ -75,14 +75,18 @@ test("a switch is shown as it goes, and given up by somebody who may, with a rea
   const second = await person(browser, NARROW);
   await signIn(second, stand, "approver", `/routes/switches/${id}`);
   await second.getByRole("button", { name: "Give it up" }).click();
-  await dialog(second).getByText("Every client goes on where it was, at the record where it was.").waitFor();
-  await dialog(second).getByRole("button", { name: "Give it up" }).click();
-  assert.equal(await dialog(second).count(), 1, "a reason is wanted");
+  await dialog(second).getByRole("button", { name: "Plan" }).click();
+  assert.equal(await dialog(second).getByLabel("Reason").count(), 1, "a reason is wanted");
   await dialog(second).getByLabel("Reason").fill("too early in the day");
+  await dialog(second).getByRole("button", { name: "Plan" }).click();
+  await dialog(second).getByText("Every client goes on where it was, at the record where it was.").waitFor();
+  await dialog(second).getByText("2, of which 1 have paused").waitFor();
   await dialog(second).getByText(`anabranch route cancel ${id} --reason 'too early in the day' --execute`).waitFor();
   assert.deepEqual(await found(second), []);
   await fits(second);
-  await dialog(second).getByRole("button", { name: "Give it up" }).click();
+  await dialog(second).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(second).getByText("The switch was given up, and every client is where it was.").waitFor();
+  await dialog(second).getByRole("button", { name: "Close" }).last().click();
   for (const one of [page, second]) {
     await one.getByText("It was given up, and nothing was published").waitFor();
     await one.getByText("approver: too early in the day").waitFor();
@@ -106,15 +110,17 @@ test("a switch that ends says where each client starts, and which version it pub
   await row(page, /billing-1/).getByText("not yet").waitFor();
   await page.getByRole("button", { name: "Give it up" }).click();
   await paused(stand, 1, id, { "orders-0": 12, "orders-1": 27 });
-  // Who was about to give it up is told that it is too late; nothing is sent.
-  await dialog(page).getByText("Version 2 is published: it is too late to give the switch up").waitFor();
-  await dialog(page).getByRole("button", { name: "Close" }).last().click();
-  await page.getByText("every client was told to go on").waitFor();
+  // Who was about to give it up is told that it is too late.
+  await page.getByRole("link", { name: "version 2" }).waitFor();
+  await page.getByRole("button", { name: "Give it up" }).waitFor({ state: "detached" });
+  await dialog(page).getByLabel("Reason").fill("too late in the day");
+  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await dialog(page).getByText(`switch ${id} is not under way`).waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
   assert.ok((await steps(page)).every((text) => text.split("\n")[1] === "reached"));
   await row(page, /billing-1/).getByText("2 partitions").last().click();
   await row(page, /billing-1/).getByText("old.orders-0: 2").waitFor();
   await row(page, /billing-1/).getByText("old.orders-1: 12").waitFor();
-  await page.getByRole("link", { name: "version 2" }).waitFor();
   await page.goto(`${stand.url}/operations/${operation}`);
   await page.getByText("Version 2 of the route table applies.").waitFor();
   await page.getByRole("link", { name: "Look at the switch" }).click();

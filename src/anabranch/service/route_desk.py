@@ -15,13 +15,14 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
 from anabranch.operations.routes.desk import SwitchCancelledError, Switched, SwitchOrder
 from anabranch.operations.routes.moving import link_between, wider
-from anabranch.routes.switch import SwitchState
+from anabranch.routes.switch import Switch, SwitchState
 from anabranch.routes.table import RouteTable, RouteVersion
 from anabranch.service.clusters import ClusterPool
+from anabranch.service.errors import SwitchOverError
 from anabranch.service.registry import Registry
 from anabranch.service.routing import Routing, version_of
 from anabranch.service.stored import Stored
-from anabranch.service.switching import Switching
+from anabranch.service.switching import Switching, check_given_up
 from anabranch.service.telling import Tell, nobody
 from anabranch.store.errors import StoreError
 
@@ -85,14 +86,37 @@ class ServiceDesk:
         Raises SwitchUnderWayError, PublishedMeanwhileError, SwitchCancelledError, StoreError.
         """
         made = await self.switching.begin(begun, self.author)
-        telling = asyncio.create_task(self._tell(made))
-        try:
-            ended = await self.switching.ended(made)
-        finally:
-            telling.cancel()
+        ended = await self._ended(made)
         if ended.state is SwitchState.CANCELLED:
             raise SwitchCancelledError(made, ended.why)
         return Switched(made, await self.version(ended.version), ended.doubts)
+
+    async def open_switch(self, switch: str) -> Switch:
+        """A switch that can be given up.
+
+        Raises NoSuchSwitchError, SwitchOverError, SwitchPublishedError, SwitchBoundError, StoreError.
+        """
+        journal = await self.switching.get(switch)
+        check_given_up(journal)
+        if not journal.state.is_open:
+            raise SwitchOverError(switch)
+        return journal
+
+    async def give_up(self, switch: str, reason: str) -> Switch:
+        """Give a switch up, and wait until its clients are told; raises as ``open_switch`` does.
+
+        Killed meanwhile, the acting instance takes it back to its end.
+        """
+        await self.switching.cancel(switch, f"{self.author}: {reason}")
+        return await self._ended(switch)
+
+    async def _ended(self, switch: str) -> Switch:
+        """The journal of a switch once it has ended; until then it is told how far that is."""
+        telling = asyncio.create_task(self._tell(switch))
+        try:
+            return await self.switching.ended(switch)
+        finally:
+            telling.cancel()
 
     async def _tell(self, switch: str) -> None:
         """Tell how far the switch has come, each time that it has come further."""

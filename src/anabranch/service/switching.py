@@ -232,10 +232,7 @@ class Switching:
         """
 
         def cancelled(journal: Switch) -> Switch:
-            if journal.state is SwitchState.PUBLISHED:
-                raise SwitchPublishedError(switch, journal.version)
-            if journal.is_bound and journal.run != run:
-                raise SwitchBoundError(switch, journal.run)
+            check_given_up(journal, run)
             return replace(journal, why=why)
 
         return await self.change(switch, cancelled)
@@ -383,6 +380,14 @@ class Switching:
                     await self.woken.wait()
             except TimeoutError:
                 pass
+
+
+def check_given_up(journal: Switch, run: str = "") -> None:
+    """Raise SwitchPublishedError or SwitchBoundError for a switch that cannot be given up but by its own ``run``."""
+    if journal.state is SwitchState.PUBLISHED:
+        raise SwitchPublishedError(journal.id, journal.version)
+    if journal.is_bound and journal.run != run:
+        raise SwitchBoundError(journal.id, journal.run)
 
 
 def gated_id(run: str) -> str:

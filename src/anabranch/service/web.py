@@ -56,7 +56,6 @@ def _as(role: Role) -> Callable[[Request], Coroutine[Any, Any, Caller]]:
 AsClient = Annotated[Caller, Depends(_as(Role.CLIENT))]
 AsViewer = Annotated[Caller, Depends(_as(Role.VIEWER))]
 AsOperator = Annotated[Caller, Depends(_as(Role.OPERATOR))]
-AsApprover = Annotated[Caller, Depends(_as(Role.APPROVER))]
 AsAdmin = Annotated[Caller, Depends(_as(Role.ADMIN))]
 
 

@@ -292,15 +292,14 @@ def test_who_comes_during_a_switch_waits_for_its_end_and_it_can_be_given_up(movi
         switch = moving.await_state("preparing")
         with Producer(moving.lab.configured(client_id="late")) as late:
             assert late.route is None
-            asked = moving.lab.service.ask("POST", f"/switches/{switch['id']}/cancel", {"reason": "no"}, "approver")
-            assert asked.status == 200, asked.body
+            asked = moving.lab.service.give_up(switch["id"], "no")
+            assert asked.status == 202, asked.body
             app.pausing.clear()
             until(lambda: operation()["state"] != "running")
             assert operation()["problem"]["detail"].endswith("approver: no")
             until(lambda: late.route is not None)
             assert late.route is not None and late.route.cluster == "old"
-        asked = moving.lab.service.ask("POST", f"/switches/{switch['id']}/cancel", {"reason": "no"}, "approver")
-        assert asked.status == 409
+        assert moving.lab.service.give_up(switch["id"], "no").status == 409
 
 
 @pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.full), "consumer"])

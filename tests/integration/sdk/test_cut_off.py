@@ -135,10 +135,8 @@ class CutOff(Moving):
 
     def give_up(self) -> None:
         """As a person does it."""
-        asked = self.lab.service.ask(
-            "POST", f"/switches/{self.switch()['id']}/cancel", {"reason": "no"}, role="approver"
-        )
-        assert asked.status == 200, asked.body
+        asked = self.lab.service.give_up(self.switch()["id"], "no")
+        assert asked.status == 202, asked.body
 
     def lose_new(self) -> None:
         """SIGKILL of the new cluster."""

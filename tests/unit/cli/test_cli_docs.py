@@ -61,6 +61,7 @@ def test_each_verb_shows_its_plan_first_acts_at_once_or_reads() -> None:
     kinds = (dry, at_once.at_once(), at_once.READS, frozenset(at_once.IN_PART))
     assert set().union(*kinds) == every
     assert sum(map(len, kinds)) == len(every), "a verb is of two kinds"
+    assert all("--plan" in options[verb] for verb in dry), "it is not to apply a plan that nobody saw"
     for verb, (named, _) in at_once.IN_PART.items():
         assert {"--execute", "--plan", *named} <= options[verb]
     assert all(set(words.split()[2:]) <= options[" ".join(words.split()[:2])] for words in at_once.NOT_UNDONE)

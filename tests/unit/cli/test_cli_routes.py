@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,9 +21,11 @@ from anabranch.cli.routes.options import parameters_of, policy_fields, repeated_
 from anabranch.cli.routes.switches import cancel
 from anabranch.cli.service_operation import progress_text
 from anabranch.errors import InvalidFieldError
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, RouteQuery
 from anabranch.operations.documents import plain
+from anabranch.operations.routes.cancel import CancelledSwitch, CancelSwitchPlan
 from anabranch.routes.impact import impact
 from anabranch.routes.journal import switch_fields
 from anabranch.routes.resolve import resolve
@@ -44,6 +47,7 @@ from tests.unit.routes.test_resolving import CONTEXTS, rule, table
 
 pytestmark = pytest.mark.unit
 
+PLAN_HASH = "0123456789ab"
 NOW = 1_760_000_000_000
 JOB = RouteQuery("orders", ClientRole.CONSUMER, ("sales",), "enrich-1234", "", {"job_id": "1234"})
 
@@ -316,9 +320,13 @@ class Asked:
         return plain([summary_of(stored(SWITCH))] if path == "/switches" else switch_answer(stored(SWITCH)))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """The switch, given up."""
-        self.requests.append(("POST", path, body["reason"]))
-        return plain(switch_answer(stored(replace(SWITCH, state=SwitchState.CANCELLED, why="mei: no"))))
+        """The plan that gives it up, or what came of that."""
+        self.requests.append(("POST", path, *map(str, body.values())))
+        if path.endswith("/apply"):
+            report = CancelledSwitch(SWITCH.id, SwitchState.CANCELLED, "mei: no")
+            return {"id": "w", "state": "done", "report": plain(report)}
+        planned = CancelSwitchPlan(SWITCH.id, 8, SwitchState.PREPARING, 2, 1, ("billing",), body["reason"], PLAN_HASH)
+        return {"id": "p", "hash": PLAN_HASH, "plan": plain(planned)}
 
 
 @pytest.fixture
@@ -330,16 +338,21 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def test_a_switch_is_given_up_only_with_execute(asked: Asked) -> None:
-    """Without it the switch is shown, and how to go on is said."""
+    """Without it the plan is shown, with the command that applies it; a plan of another hash is not applied."""
     command = ["route", "cancel", SWITCH.id, "--reason", "no"]
+    planned = ("POST", "/routes/cancel/plan", SWITCH.id, "no")
     shown = CliRunner().invoke(app, command)
-    assert shown.exit_code == 0 and "preparing" in shown.stdout and "cancelled" not in shown.stdout
-    assert f"give it up with: anabranch route cancel {SWITCH.id} --reason no --execute" in shown.stderr
-    assert asked.requests == [("GET", f"/switches/{SWITCH.id}")]
-    done = CliRunner().invoke(app, [*command, "--execute"])
-    assert done.exit_code == 0 and "cancelled" in done.stdout and "nothing was done" not in done.output
-    assert f"done: switch {SWITCH.id} was given up" in done.stderr
-    assert asked.requests[1:] == [("POST", f"/switches/{SWITCH.id}/cancel", "no")]
+    assert shown.exit_code == 0, shown.output
+    assert "1 of 2 clients have paused" in shown.stdout and "billing" in shown.stdout
+    again = f"anabranch route cancel {SWITCH.id} --reason no --execute --plan {PLAN_HASH}"
+    assert shown.stderr.splitlines() == [f"Dry run. Apply with: {again}"]
+    assert asked.requests == [planned]
+    other = CliRunner().invoke(app, [*command, "--execute", "--plan", "ba9876543210"])
+    assert isinstance(other.exception, PlanChangedError) and asked.requests == [planned] * 2
+    done = CliRunner().invoke(app, shlex.split(again)[1:])
+    assert done.exit_code == 0, done.output
+    assert "was given up, and every client is where it was: mei: no" in " ".join(done.stdout.split())
+    assert asked.requests[2:] == [planned, ("POST", "/plans/p/apply", PLAN_HASH)]
 
 
 def test_switches_are_asked_by_what_is_typed(asked: Asked) -> None:

@@ -16,7 +16,9 @@ from anabranch.config.routes_file import table_fields, table_of
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery, Stragglers
+from anabranch.operations.routes import cancel as cancelling
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.desk import SwitchCancelledError, SwitchOrder
 from anabranch.operations.routes.lost import MovedWithout
@@ -37,7 +39,7 @@ from anabranch.store.database import open_database
 from anabranch.store.errors import StoreError
 from anabranch.store.leases import of_instance
 from anabranch.store.routes import SwitchUnderWayError
-from anabranch.store.switches import KEPT_MS, SwitchTakenError
+from anabranch.store.switches import KEPT_MS, NoSuchSwitchError, SwitchTakenError
 from tests.unit.service.test_watching import taken as waiting
 
 pytestmark = pytest.mark.unit
@@ -984,6 +986,38 @@ def test_another_instance_goes_on_with_a_switch_wherever_it_stands(store: Store,
         await here.switching.look()
         assert here.journal == there.journal and here.routing.number == 2
         assert here.journal.starts == {"group billing": {"sales-0": 70}}
+
+    run(test())
+
+
+def test_a_person_gives_a_switch_up_by_a_plan_that_was_seen(store: Store, world: World) -> None:
+    """The plan changes nothing, and holds however far the switch comes; applied, it says who gave it up and why."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        desk = ServiceDesk(store.stored, here.routing, here.registry, here.switching, here.clusters, "mei")
+        switch = await here.switching.begin(
+            SwitchOrder(table_of(AFTER, "a test"), 1, "a test", SwitchPolicy(), {}), "jo"
+        )
+        watching = asyncio.create_task(here.switching.watch(here.steps.go_on))
+        async with asyncio.timeout(60):
+            while W not in here.journal.named:
+                await asyncio.sleep(0.01)
+            planned = await cancelling.plan(desk, switch, "not today")
+            assert (planned.switch, planned.version, planned.clients, planned.paused) == (switch, 2, 1, 0)
+            assert here.journal.why == ""
+            with pytest.raises(PlanChangedError):
+                await cancelling.apply(desk, replace(planned, hash="0" * 12))
+            assert here.journal.why == ""
+            done = await cancelling.apply(desk, planned)
+        watching.cancel()
+        assert (done.switch, done.state, done.why) == (switch, SwitchState.CANCELLED, "mei: not today")
+        assert here.routing.number == 1
+        with pytest.raises(SwitchOverError):
+            await cancelling.plan(desk, switch, "again")
+        with pytest.raises(NoSuchSwitchError):
+            await cancelling.plan(desk, "0" * 32, "no such")
 
     run(test())
 

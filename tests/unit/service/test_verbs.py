@@ -186,6 +186,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
             "reason": "the consumer of job 1234 alone",
         },
     ],
+    "routes.cancel": [{"switch": "0f" * 16, "reason": "not today"}],
     "routes.rollback": [{"version": 3, "reason": "pilot failed"}],
     "migrations.start": [
         {"migration": MIGRATION},

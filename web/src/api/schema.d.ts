@@ -1837,6 +1837,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/routes/cancel/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a switch up: every client goes on where it was */
+        post: operations["plan_routes_cancel_api_v1_routes_cancel_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/routes/explain": {
         parameters: {
             query?: never;
@@ -2302,26 +2319,6 @@ export interface paths {
         get: operations["switch_api_v1_switches__switch_id__get"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/switches/{switch_id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Cancel
-         * @description Give a switch up, as long as its table is not published: every client stays where it is.
-         */
-        post: operations["cancel_api_v1_switches__switch_id__cancel_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3029,6 +3026,31 @@ export interface components {
             purge: boolean;
             /** Wave */
             wave: string;
+        };
+        CancelSwitchPlan: {
+            clients: number;
+            groups: string[];
+            hash: string;
+            paused: number;
+            reason: string;
+            state: components["schemas"]["SwitchState"];
+            switch: string;
+            version: number;
+        };
+        /**
+         * CancelSwitchRequest
+         * @description A switch that is given up, and why.
+         */
+        CancelSwitchRequest: {
+            /** Reason */
+            reason: string;
+            /** Switch */
+            switch: string;
+        };
+        CancelledSwitch: {
+            state: components["schemas"]["SwitchState"];
+            switch: string;
+            why: string;
         };
         /**
          * CatalogGrantRequest
@@ -3927,14 +3949,6 @@ export interface components {
             target_lost: boolean;
             /** Wave */
             wave: string;
-        };
-        /**
-         * GivenUp
-         * @description Why a switch is given up.
-         */
-        GivenUp: {
-            /** Reason */
-            reason: string;
         };
         GoAnswer: {
             starts: {
@@ -6514,6 +6528,8 @@ export interface components {
             /** Wave */
             wave: string;
         };
+        /** @enum {string} */
+        SwitchState: "preparing" | "draining" | "moving" | "published" | "done" | "cancelled";
         SwitchSummary: {
             author: string;
             began_ms: number;
@@ -11502,6 +11518,48 @@ export interface operations {
             };
         };
     };
+    plan_routes_cancel_api_v1_routes_cancel_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelSwitchRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     explain_api_v1_routes_explain_post: {
         parameters: {
             query?: never;
@@ -12555,50 +12613,6 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
-        responses: {
-            /** @description What was asked for */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SwitchAnswer"];
-                };
-            };
-            /** @description Why not */
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Why not */
-            "5XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    cancel_api_v1_switches__switch_id__cancel_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                switch_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["GivenUp"];
-            };
-        };
         responses: {
             /** @description What was asked for */
             200: {

@@ -9,10 +9,6 @@ export function planOf(verb: string, body: Readonly<Record<string, unknown>>): P
   return told(client.POST(path, { body: body as never }));
 }
 
-/** Give a switch up; throws ProblemError, also once its table is published. */
-export const cancelSwitch = (id: string, reason: string) =>
-  told(client.POST("/api/v1/switches/{switch_id}/cancel", { params: { path: { switch_id: id } }, body: { reason } }));
-
 export function applyPlan(id: string, hash: string): Promise<Schemas["Work"]> {
   return told(client.POST("/api/v1/plans/{plan_id}/apply", { params: { path: { plan_id: id } }, body: { hash } }));
 }

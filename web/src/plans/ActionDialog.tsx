@@ -61,7 +61,7 @@ export function ActionDialog({ verb, title, body, fields, close, refused, applie
   });
 
   const leave = () => {
-    for (const changed of ["live", "positions", "routes", "clients", "migrations", "streams", "catalog", "artifacts"]) {
+    for (const changed of ["live", "positions", "routes", "switches", "clients", "migrations", "streams", "catalog", "artifacts"]) {
       void queries.invalidateQueries({ queryKey: [changed] });
     }
     close();

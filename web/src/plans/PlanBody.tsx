@@ -10,7 +10,7 @@ import { DefineBody, DropBody, EntryBody, GrantBody, ImportBody, MembersBody } f
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
-import { RoutesBody } from "./RoutesBody";
+import { CancelSwitchBody, RoutesBody } from "./RoutesBody";
 import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SaveStreamBody } from "./StreamBodies";
 
 /** What a plan would change, as each verb shows it best. */
@@ -42,6 +42,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
     case "routes.apply":
     case "routes.rollback":
       return <RoutesBody plan={document as Schemas["RoutesPlan"]} request={plan.request} />;
+    case "routes.cancel":
+      return <CancelSwitchBody plan={document as Schemas["CancelSwitchPlan"]} />;
     case "verify.start":
     case "verify.resume":
       return <ComparisonBody plan={document as Schemas["ComparisonPlan"]} />;

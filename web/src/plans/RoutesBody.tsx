@@ -59,6 +59,27 @@ export function RoutesBody({ plan, request }: Props) {
   );
 }
 
+/** What becomes of a switch's clients and groups where it is given up. */
+export const CancelSwitchBody = ({ plan }: { plan: Schemas["CancelSwitchPlan"] }) => (
+  <div className="stack">
+    <Facts
+      facts={[
+        ["state", plan.state],
+        ["clients", `${whole(plan.clients)}, of which ${whole(plan.paused)} have paused`],
+        ["groups", plan.groups.length ? plan.groups.join(", ") : "none"],
+        ["reason", plan.reason],
+      ]}
+    />
+    <p>
+      Every client goes on where it was, at the record where it was. Version {plan.version} is not published, and groups that were moved
+      already are taken back.
+    </p>
+    <p className="dim">
+      Nothing is lost by it: the same change can be planned and applied again. Once the table is published it is too late, and this is refused.
+    </p>
+  </div>
+);
+
 /** How clients that run come to another cluster. */
 function Switch({ plan: { impact, policy, switch: links } }: { plan: Schemas["RoutesPlan"] }) {
   if (links.length === 0) {

@@ -48,6 +48,8 @@ export function reportWords(work: Schemas["Work"]): string {
     case "routes.apply":
     case "routes.rollback":
       return published(report as unknown as Schemas["RoutesPublished"]);
+    case "routes.cancel":
+      return "The switch was given up, and every client is where it was.";
     case "migrations.start":
       return started(report as unknown as Schemas["StartReport"]);
     case "migrations.verify":

@@ -249,6 +249,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   ],
   "routes.apply": [reason, ...moving],
   "routes.rollback": [reason, ...moving],
+  "routes.cancel": [why("For those who look at the switches, and for its clients.")],
   "catalog.drop": [
     {
       name: "topic",
@@ -303,6 +304,7 @@ const DANGER = new Set([
   "migrations.cancel",
   "migrations.complete",
   "migrations.give-up",
+  "routes.cancel",
   "streams.delete",
   "artifacts.delete",
   "catalog.drop",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,6 +149,22 @@ def change(
         answer = await asyncio.to_thread(client.post, f"/migrations/{verb}/plan", request)
         return MigrationChange(answer["id"], answer["hash"], answer["plan"])
 
+    apply_planned(client, planned, command, what, table, done, execute=execute, wanted=wanted, output=output)
+
+
+def apply_planned(
+    client: ServiceClient,
+    planned: Callable[[], Awaitable[MigrationChange]],
+    command: str,
+    what: str,
+    table: Callable[[MigrationChange], RenderableType],
+    done: Callable[[Any], RenderableType],
+    *,
+    execute: bool,
+    wanted: str | None,
+    output: Format,
+) -> None:
+    """Show a plan of migrations, and apply it where that was typed."""
     made: PlannedChange[MigrationChange, Any] = PlannedChange(
         command=command,
         what=what,

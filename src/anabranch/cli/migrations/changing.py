@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
 from anabranch.cli.migrations import render_runs
 from anabranch.cli.migrations.asking import (
@@ -15,12 +15,11 @@ from anabranch.cli.migrations.asking import (
     MigrationArgument,
     MigrationChange,
     OneWaveOption,
+    apply_planned,
     change,
     command_of,
 )
-from anabranch.cli.output import Format, FormatOption, console, emit
-from anabranch.cli.running import run
-from anabranch.cli.service_operation import carried_out
+from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
 from anabranch.config import migration_file
 from anabranch.errors import InvalidFieldError
@@ -110,26 +109,28 @@ def approve(
     ctx: typer.Context,
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The id of a plan that was shown.", show_default=False)],
     execute: ExecuteOption = False,
+    hash_: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Approve what somebody else has planned: shows the plan, and applies exactly that one with --execute."""
     client = service_of(ctx, service)
     answer: Any = client.get(f"/plans/{quote(plan, safe='')}")
-    shown = MigrationChange(answer["id"], answer["hash"], answer["plan"])
-    table = render_runs.plan_of(answer["verb"], shown)
-    if not execute:
-        emit(shown, table, output)
-        say_dry_run(f"anabranch migrate approve {quoted(plan)} --execute{repeated_service(service)}")
-        return
-    if output is Format.TABLE:
-        console().print(table)
 
-    async def approved() -> Any:
-        return await carried_out(client, shown.id, shown.hash, "anabranch migrate status")
+    async def planned() -> MigrationChange:
+        return MigrationChange(answer["id"], answer["hash"], answer["plan"])
 
-    done = run(approved())
-    emit(done, render_runs.ended(done), output)
+    apply_planned(
+        client,
+        planned,
+        f"anabranch migrate approve {quoted(plan)}{repeated_service(service)}",
+        f"plan {plan}",
+        lambda shown: render_runs.plan_of(answer["verb"], shown),
+        render_runs.ended,
+        execute=execute,
+        wanted=hash_,
+        output=output,
+    )
 
 
 def _held(

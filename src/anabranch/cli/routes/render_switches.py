@@ -59,3 +59,21 @@ def switch(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
             )
         parts.append(table)
     return Group(*parts)
+
+
+def cancel_plan(plan: Mapping[str, Any]) -> RenderableType:
+    """A switch that would be given up: what becomes of its clients and groups."""
+    clients, paused = plan["clients"], plan["paused"]
+    parts: list[RenderableType] = [
+        Text(f"switch {plan['switch']} is {plan['state']}, and is given up: {printable(plan['reason'])}"),
+        Text(f"version {plan['version']} is not published; {count(paused)} of {count(clients)} clients have paused"),
+        Text("every client goes on where it was, at the record where it was"),
+    ]
+    if plan["groups"]:
+        parts.append(Text(f"groups that were moved are taken back: {', '.join(map(printable, plan['groups']))}"))
+    return Group(*parts)
+
+
+def cancelled(done: Mapping[str, Any]) -> RenderableType:
+    """That it was given up."""
+    return Text(f"switch {done['switch']} was given up, and every client is where it was: {printable(done['why'])}")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import shlex
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from anabranch.cli.completing import switch_ids
-from anabranch.cli.dryrun import ExecuteOption
+from anabranch.cli.dryrun import ExecuteOption, PlanOption
+from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.routes import render_switches
-from anabranch.cli.service_options import ReasonOption, ServiceOption, service_of
+from anabranch.cli.service_change import ServiceVerb, change_by_service
+from anabranch.cli.service_options import ReasonOption, ServiceOption, repeated_service, service_of
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
-from anabranch.routes.switch import SwitchState
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
 
 _ID_DIGITS = 32
-_LOOK_S = 0.2
 SwitchArgument = Annotated[str, typer.Argument(metavar="SWITCH", autocompletion=switch_ids, show_default=False)]
 
 
@@ -53,40 +51,44 @@ def cancel(
     switch: SwitchArgument,
     reason: ReasonOption,
     execute: ExecuteOption = False,
+    plan: PlanOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Give a switch up: every client goes on where it was.  Not once its table is published."""
     asked = service_of(ctx, service)
-    path = _path(asked, switch)
-    if execute:
-        answer: Any = asked.post(f"{path}/cancel", {"reason": reason})
-        while _state(answer).holds:  # clients are told, and groups that were moved are taken back
-            time.sleep(_LOOK_S)
-            answer = asked.get(path)
-    else:
-        answer = asked.get(path)
-    emit(answer, render_switches.switch(answer, now_ms()), output)
-    id_ = answer["switch"]["id"]
-    if not execute:
-        words = f"anabranch route cancel {id_} --reason {shlex.quote(reason)} --execute"
-        typer.echo(f"nothing was done; give it up with: {words}", err=True)
-    elif _state(answer) is SwitchState.CANCELLED:
-        typer.echo(f"done: switch {id_} was given up, and every client is where it was", err=True)
-
-
-def _state(answer: Any) -> SwitchState:
-    return SwitchState(answer["switch"]["state"])
+    id_ = _id(asked, switch)
+    verb = ServiceVerb(
+        "/routes/cancel",
+        {"switch": id_, "reason": reason},
+        f"anabranch route cancel {id_} --reason {quoted(reason)}{repeated_service(service)}",
+        f"switch {id_}",
+        f"anabranch route switches {id_}",
+    )
+    change_by_service(
+        asked,
+        verb,
+        lambda shown: render_switches.cancel_plan(shown.plan),
+        render_switches.cancelled,
+        output,
+        execute=execute,
+        wanted=plan,
+    )
 
 
 def _path(asked: ServiceClient, switch: str) -> str:
     """The address of the one switch whose id begins so."""
+    return f"/switches/{quote(_id(asked, switch), safe='')}"
+
+
+def _id(asked: ServiceClient, switch: str) -> str:
+    """The id of the one switch whose id begins so; raises InvalidFieldError."""
     if not switch:
         raise InvalidFieldError("route switches", "SWITCH", "it is empty", "list them: anabranch route switches")
-    if len(switch) < _ID_DIGITS:
-        known = [one["id"] for one in asked.get("/switches", limit=100) if one["id"].startswith(switch)]
-        if len(known) != 1:
-            what = f"{len(known)} switches begin so" if known else f"no switch of the last 100 begins with {switch!r}"
-            raise InvalidFieldError("route switches", "SWITCH", what, "list them: anabranch route switches")
-        (switch,) = known
-    return f"/switches/{quote(switch, safe='')}"
+    if len(switch) >= _ID_DIGITS:
+        return switch
+    known = [one["id"] for one in asked.get("/switches", limit=100) if one["id"].startswith(switch)]
+    if len(known) != 1:
+        what = f"{len(known)} switches begin so" if known else f"no switch of the last 100 begins with {switch!r}"
+        raise InvalidFieldError("route switches", "SWITCH", what, "list them: anabranch route switches")
+    return str(known[0])

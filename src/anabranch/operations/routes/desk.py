@@ -9,7 +9,7 @@ from typing import Protocol
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
-from anabranch.routes.switch import Pair, SwitchPolicy
+from anabranch.routes.switch import Pair, Switch, SwitchPolicy
 from anabranch.routes.table import RouteTable, RouteVersion
 
 
@@ -91,4 +91,16 @@ class RouteDesk(Protocol):
 
     async def publish(self, table: RouteTable, base: int, reason: str) -> RouteVersion:
         """Publish a table over the version ``base``; raises RefusedError where another one was published since."""
+        ...
+
+
+class SwitchDesk(Protocol):
+    """Where switches that are under way are kept."""
+
+    async def open_switch(self, switch: str) -> Switch:
+        """A switch that can be given up; raises RefusedError once it cannot be, or has ended."""
+        ...
+
+    async def give_up(self, switch: str, reason: str) -> Switch:
+        """Give a switch up, and wait until its clients are told; raises RefusedError once it cannot be."""
         ...

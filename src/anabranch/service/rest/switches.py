@@ -1,4 +1,4 @@
-"""Switches of live clients from one cluster to another: how far they came, and giving one up."""
+"""Switches of live clients from one cluster to another: how far they came."""
 
 from __future__ import annotations
 
@@ -6,23 +6,14 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from anabranch.service.answers import answered
 from anabranch.service.switch_answers import SwitchAnswer, SwitchSummary, summary_of, switch_answer
-from anabranch.service.verb import Request as Body
-from anabranch.service.verbs.routes import Why
-from anabranch.service.web import AsApprover, AsViewer, Here, answer, body_of, expects
+from anabranch.service.web import AsViewer, Here, answer
 
 router = APIRouter(prefix="/api/v1/switches", tags=["routes"])
 SwitchId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
-
-
-class GivenUp(Body):
-    """Why a switch is given up."""
-
-    reason: Why
 
 
 @router.get("", responses=answered(Sequence[SwitchSummary]))
@@ -35,14 +26,4 @@ async def switches(here: Here, _: AsViewer, limit: Annotated[int, Query(ge=1, le
 @router.get("/{switch_id}", responses=answered(SwitchAnswer))
 async def switch(here: Here, switch_id: SwitchId, _: AsViewer) -> JSONResponse:
     """One switch, with its clients."""
-    return answer(switch_answer(await here.stored.ask(lambda: here.stored.switches.get(switch_id))))
-
-
-@router.post("/{switch_id}/cancel", responses=answered(SwitchAnswer), openapi_extra=expects(GivenUp))
-async def cancel(here: Here, switch_id: SwitchId, request: Request, caller: AsApprover) -> JSONResponse:
-    """Give a switch up, as long as its table is not published: every client stays where it is."""
-    body = await body_of(request, GivenUp)
-    why = f"{caller.account.name}: {body.reason}"
-    await here.switching.cancel(switch_id, why)
-    await here.acting.note(caller, "routes.cancel", f"switch {switch_id}", detail=body.reason)
     return answer(switch_answer(await here.stored.ask(lambda: here.stored.switches.get(switch_id))))

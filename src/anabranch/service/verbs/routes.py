@@ -12,7 +12,8 @@ from anabranch.config.routes_file import RoutesShape, of_shape, table_fields
 from anabranch.config.yaml_file import yaml_text
 from anabranch.model.accounts import Role
 from anabranch.model.routing import Stragglers, WhenLost
-from anabranch.operations.routes import apply, rollback
+from anabranch.operations.routes import apply, cancel, rollback
+from anabranch.operations.routes.cancel import CancelledSwitch, CancelSwitchPlan
 from anabranch.operations.routes.planning import RoutesPlan, RoutesPublished
 from anabranch.routes.switch import DEADLINE_MS, SwitchPolicy
 from anabranch.routes.table import RouteTable
@@ -22,6 +23,7 @@ from anabranch.service.verb import Request, Verb
 from anabranch.service.words import command
 
 Why = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00-\x1f\x7f]+$")]
+SwitchId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 FILE = "routes.yaml"
 
 
@@ -65,6 +67,13 @@ class RollbackRequest(ChangeRequest):
     reason: Why
 
 
+class CancelSwitchRequest(Request):
+    """A switch that is given up, and why."""
+
+    switch: SwitchId
+    reason: Why
+
+
 def _table(request: ApplyRequest) -> RouteTable:
     return of_shape(request.table, "table")
 
@@ -91,6 +100,14 @@ async def _rollback_plan(reach: Reach, request: RollbackRequest) -> RoutesPlan:
 
 async def _rollback(reach: Reach, _: RollbackRequest, planned: RoutesPlan) -> RoutesPublished:
     return await rollback.apply(_desk(reach), planned)
+
+
+async def _cancel_plan(reach: Reach, request: CancelSwitchRequest) -> CancelSwitchPlan:
+    return await cancel.plan(_desk(reach), request.switch, request.reason)
+
+
+async def _cancel(reach: Reach, _: CancelSwitchRequest, planned: CancelSwitchPlan) -> CancelledSwitch:
+    return await cancel.apply(_desk(reach), planned)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (
@@ -127,5 +144,17 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         ),
         _rollback_plan,
         _rollback,
+    ),
+    Verb(
+        "routes.cancel",
+        "Give a switch up: every client goes on where it was",
+        Role.APPROVER,
+        CancelSwitchRequest,
+        CancelSwitchPlan,
+        CancelledSwitch,
+        lambda request: f"switch {request.switch}",
+        lambda request: command("route", "cancel", request.switch, options=[("--reason", request.reason)]),
+        _cancel_plan,
+        _cancel,
     ),
 )
