@@ -3,8 +3,9 @@
 A producer process writes the time into each record; this process reads the copy and the source itself, so that what the
 clients and the source alone cost can be told from what the copier adds.  All clocks are this machine's.  The brokers of
 both clusters are put under load first, and each copier is measured twice, in one order and in the other: brokers whose
-code is not yet compiled cost whoever comes first five times its p99.  Prints a table and the moments at which nothing
-arrived, and writes the section ``latency`` of ``build/bench.json``.
+code is not yet compiled cost whoever comes first five times its p99.  Prints a table, the moments at which nothing
+arrived, and whether the link's p99 is as good as MirrorMaker 2's in the same run; writes the section ``latency`` of
+``build/bench.json``.
 """
 
 from __future__ import annotations
@@ -170,6 +171,18 @@ def summaries(found: Sequence[Samples]) -> list[Latency]:
     return result
 
 
+def verdict(found: Sequence[Latency]) -> str:
+    """Whether what is wanted was met: a p99 of the link no worse than MirrorMaker 2's in the same run, and no loss."""
+    p99 = {one.system: one for one in found}
+    link, mirror = p99.get(LinkSystem().name), p99.get(MirrorMakerSystem(tuned=False).name)
+    wanted = "wanted: a p99 of the link no worse than MirrorMaker 2's in the same run"
+    if link is None or mirror is None:
+        return f"{wanted}; not judged, as both are not measured"
+    is_met = link.p99_ms <= mirror.p99_ms and not link.lost
+    lost = f", {link.lost:,} records lost" if link.lost else ""
+    return f"{wanted}; {'met' if is_met else 'missed'}: {link.p99_ms:.1f} ms beside {mirror.p99_ms:.1f} ms{lost}"
+
+
 def warm(source: SandboxCluster, target: SandboxCluster, options: Options) -> None:
     """Put both clusters under the load of a measurement, without a copier."""
     context = multiprocessing.get_context("spawn")
@@ -294,6 +307,7 @@ def main(argv: list[str] | None = None) -> int:
             return 1
     result = summaries(found)
     print(f"\nms from produce to consumer, {options.rate:,} records/s, twice {options.seconds:g} s\n{table(result)}")
+    print(verdict(result))
     report.write("latency", [asdict(one) for one in result], options.output)
     return 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.latency import Latency, verdict
 from benchmarks.logs import HEADER_SIZE, TopicLog
 from benchmarks.meter import Figures, Sample, figures
 from benchmarks.report import results
@@ -83,3 +84,18 @@ def test_rows_hold_medians_and_ratios() -> None:
     assert (mm2.mb_per_s, mm2.cpu_s_per_gb, mm2.ratio_to_mm2) == (50, 20, 1)
     assert (link.ratio_to_mm2, link.ratio_to_follower, link.cpu_ratio_to_mm2) == (6, 0.5, 0.1)
     assert (follower.cpu_s_per_gb, follower.cpu_ratio_to_mm2) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("systems", "found"),
+    [
+        ({"link": (25.5, 0), "mirrormaker2": (16.8, 0)}, "missed: 25.5 ms beside 16.8 ms"),
+        ({"link": (16.8, 0), "mirrormaker2": (16.8, 0)}, "met: 16.8 ms beside 16.8 ms"),
+        ({"link": (9.0, 3), "mirrormaker2": (16.8, 0)}, "missed: 9.0 ms beside 16.8 ms, 3 records lost"),
+        ({"link": (9.0, 0)}, "not judged, as both are not measured"),
+    ],
+)
+def test_latency_is_judged_by_mirror_makers_in_the_same_run(systems: dict[str, tuple[float, int]], found: str) -> None:
+    """In words, as other benchmarks say of what they want."""
+    rows = [Latency(name, 9, lost, 1.0, 2.0, p99, 99.0, 99.0, ()) for name, (p99, lost) in systems.items()]
+    assert verdict(rows).endswith(f"; {found}")
