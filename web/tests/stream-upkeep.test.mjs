@@ -34,6 +34,68 @@ test("rules of alerts are changed by a plan that is looked at first, and has its
   await dialog(page).getByText("is no number").waitFor();
 });
 
+test("checkpoints of a stopped stream are saved under a name, a start goes back to them, and they are taken away", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "operator", "/streams/returns/checkpoints");
+  await page.getByText("None was saved").waitFor();
+  await page.getByRole("button", { name: "Save those of now" }).click();
+  await dialog(page).getByLabel("Name").fill("friday");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("would be saved as friday. Version 1 ran with them.").waitFor();
+  await dialog(page).getByText("anabranch stream checkpoint returns --save friday").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("are saved as friday").waitFor();
+  await close(page);
+  await page.getByRole("heading", { name: "friday" }).waitFor();
+
+  await page.getByRole("button", { name: "Try it" }).click();
+  await page.getByRole("row", { name: /out.*begins where its tables say/ }).waitFor();
+
+  await page.getByRole("button", { name: "Start from…" }).click();
+  await dialog(page).getByLabel("Each query begins").selectOption("saved");
+  await dialog(page).getByLabel("Saved checkpoint").selectOption("friday");
+  assert.equal(await dialog(page).getByLabel("Position").count(), 0);
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("would go back to the saved checkpoint friday").waitFor();
+  await dialog(page).getByRole("row", { name: /returns/ }).waitFor();
+  await dialog(page).getByText("anabranch stream start returns --from-checkpoint friday").waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+
+  await page.getByRole("button", { name: "Start from…" }).click();
+  await dialog(page).getByLabel("Each query begins").selectOption("position");
+  await dialog(page).getByLabel("Position").fill("yesterday");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("Not planned").waitFor();
+  await dialog(page).getByLabel("Position").fill("n-0:17");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("would begin anew at n-0:17, with an empty state").waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+
+  await page.getByRole("button", { name: "Delete checkpoint friday" }).click();
+  await dialog(page).getByText("No start can go back to it then").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("friday of stream returns is gone").waitFor();
+  await close(page);
+  await page.getByText("None was saved").waitFor();
+  sound(page);
+});
+
+test("a restart says what becomes of a state that does not fit, and of a file of PySpark nothing is asked of it", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "operator", "/streams/page-views");
+  await page.getByRole("button", { name: "Restart from…" }).click();
+  await dialog(page).getByLabel(/A query whose state does not fit/).selectOption("new");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("goes on at its records, with an empty state").waitFor();
+  await dialog(page).getByText("anabranch stream restart page-views --new-state").waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  await page.goto(`${stand.url}/streams/late-flights/checkpoints`);
+  await page.getByText("A PySpark file has no trial").waitFor();
+  await page.getByRole("button", { name: "Start from…" }).click();
+  assert.equal(await dialog(page).getByLabel(/A query whose state does not fit/).count(), 0);
+  sound(page);
+});
+
 test("an artifact says what can be called in it and who uses it, and goes only where nobody does", async () => {
   const page = await person(browser);
   await signIn(page, stand, "admin", "/artifacts");

@@ -1,6 +1,7 @@
 """Stands in for the job of a stream that is looked at: ``python -m tests.integration.web.stream_job SPEC EVENTS``.
 
-No Spark: each ``INSERT INTO`` of the script is told as a query whose numbers move, with lines in the log.  The first
+No Spark: each ``INSERT INTO`` of the script is told as a query whose numbers move, with lines in the log; once it has
+ended, each has a checkpoint of one micro-batch of the topic ``n``, as Spark would have written it.  The first
 line of the script says more: ``-- exit CODE`` has it fail before a query has started.
 """
 
@@ -19,6 +20,8 @@ from typing import Any
 
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.spark.streams.fence import StreamFence
+from anabranch.storage import paths, stream_checkpoints
+from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
 from anabranch.streams.lines import LineFile
 
@@ -52,6 +55,21 @@ def progress(chance: random.Random, batch: int) -> dict[str, Any]:
         "sources": [{"connector": "kafka", "name": "views", "records": batch * 4_200, "lag": chance.randint(0, 2_400)}],
         "sink": {"records": batch * 100, "bytes": batch * 9_000, "errors": 0, "retries": batch // 100},
     }
+
+
+def leave_checkpoints(spec: StreamRunSpec) -> None:
+    """What Spark and the job leave of a micro-batch of each query."""
+    files = LocalFiles(spec.checkpoints, paths.split(spec.checkpoints)[1])
+    stream_checkpoints.note_script(files, spec.version, spec.script)
+    for query in queries_of(spec.script):
+        directory = stream_checkpoints.directory_of(query["query"])
+        logs = {
+            "metadata": '{"id":"2f6f7d2c-6b7a-4a3e-9d2f-3c1b8a9e0f11"}',
+            "offsets/0": 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}\n{"n":{"0":17}}',
+            "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
+        }
+        for name, text in logs.items():
+            files.put(f"{directory}/{name}", text.encode(), via=f"{directory}/.written")
 
 
 def main(spec_file: str, events_file: str) -> int:
@@ -98,6 +116,7 @@ def main(spec_file: str, events_file: str) -> int:
         batch += 1
         asked.wait(BATCH_S)
     log("INFO", "asked to end")
+    leave_checkpoints(spec)
     tell("ended", outcome="stopped", exit_code=0)
     return 0
 

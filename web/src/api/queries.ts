@@ -347,6 +347,16 @@ export const streamQuery = (name: string) =>
     refetchInterval: 5_000,
   });
 
+/** The checkpoints that were saved of a stream, the newest first. */
+export const savedCheckpointsQuery = (name: string) =>
+  queryOptions({
+    queryKey: ["saved-checkpoints", name],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/streams/{name}/checkpoints", { params: { path: { name } }, signal })).then(
+        as<Schemas["SavedCheckpointAnswer"][]>(),
+      ),
+  });
+
 /** The alerts of a stream, or of the link to a target, and its rules.  The service tells of each that begins or ends. */
 export const streamAlertsQuery = (name: string, target: string) =>
   queryOptions({

@@ -16,13 +16,15 @@ interface Props {
   why?: string | null;
   /** Known values of the verb's fields. */
   given?: Readonly<Record<string, string>>;
+  /** What is asked in place of the verb's own fields. */
+  asks?: readonly FieldSpec[];
 }
 
 /** A button that plans a verb; who may not is told why. */
-export function Action({ verb, body, title, children, main = false, little = false, why = null, given = {} }: Props) {
+export function Action({ verb, body, title, children, main = false, little = false, why = null, given = {}, asks }: Props) {
   const show = useShowDialog();
   const whyNot = useWhyNotPlan();
-  const fields: readonly FieldSpec[] = (FIELDS[verb] ?? [])
+  const fields: readonly FieldSpec[] = (asks ?? FIELDS[verb] ?? [])
     .filter((field) => !(field.name in body))
     .map((field) => (field.name in given ? { ...field, initial: given[field.name] ?? "" } : field));
   const open = () =>

@@ -45,7 +45,7 @@ export function ActionDialog({ verb, title, body, fields, close, refused, applie
     onSuccess: () => {
       applied?.();
       void queries.invalidateQueries({ queryKey: ["operations"] });
-      for (const changed of ["migrations", "streams", "catalog", "artifacts"]) void queries.invalidateQueries({ queryKey: [changed] });
+      for (const changed of ["migrations", "streams", "saved-checkpoints", "catalog", "artifacts"]) void queries.invalidateQueries({ queryKey: [changed] });
     },
   });
   const again = () => {
@@ -61,7 +61,7 @@ export function ActionDialog({ verb, title, body, fields, close, refused, applie
   });
 
   const leave = () => {
-    for (const changed of ["live", "positions", "routes", "switches", "clients", "migrations", "streams", "catalog", "artifacts"]) {
+    for (const changed of ["live", "positions", "routes", "switches", "clients", "migrations", "streams", "saved-checkpoints", "catalog", "artifacts"]) {
       void queries.invalidateQueries({ queryKey: [changed] });
     }
     close();

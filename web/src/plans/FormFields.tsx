@@ -1,5 +1,5 @@
 import { Field } from "../parts/Field";
-import type { FieldSpec, Values } from "./specs";
+import { askedOf, type FieldSpec, type Values } from "./specs";
 
 interface Props {
   fields: readonly FieldSpec[];
@@ -11,7 +11,7 @@ interface Props {
 
 export const FormFields = ({ fields, values, change, wrong = null }: Props) => (
   <div className="stack">
-    {fields.map((field) => {
+    {askedOf(fields, values).map((field) => {
       const value = values[field.name] ?? "";
       if (field.kind === "check") {
         return (

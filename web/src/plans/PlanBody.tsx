@@ -11,7 +11,7 @@ import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { CancelSwitchBody, RoutesBody } from "./RoutesBody";
-import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SaveStreamBody } from "./StreamBodies";
+import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SavedCheckpointBody, SaveStreamBody } from "./StreamBodies";
 
 /** What a plan would change, as each verb shows it best. */
 export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
@@ -81,6 +81,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
     case "streams.stop":
     case "streams.restart":
       return <RunStreamBody plan={document as Schemas["RunStreamPlan"]} />;
+    case "streams.checkpoint":
+      return <SavedCheckpointBody plan={document as Schemas["CheckpointPlan"]} />;
     case "streams.delete":
       return <DeleteStreamBody plan={document as Schemas["DeleteStreamPlan"]} />;
     case "streams.alerts":

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { streamQuery, streamVersionQuery } from "../api/queries";
-import { counted } from "../format/numbers";
+import { counted, whole } from "../format/numbers";
 import { Fetched } from "../parts/Fetched";
 import { Table } from "../parts/Table";
 import { StreamBadge } from "../parts/states";
@@ -105,10 +105,23 @@ export const PublishStreamBody = ({ plan }: { plan: Schemas["PublishStreamPlan"]
 );
 
 const WORDS: Record<Schemas["StreamVerb"], (version: number) => string> = {
-  start: (version) => `Version ${version} would be started, and go on exactly where its checkpoints are; without any it begins where its tables say.`,
+  start: (version) => `Version ${version} would be started.`,
   stop: () => "Each of its queries would end after the micro-batch that runs. A start goes on from there.",
-  restart: (version) => `Each of its queries would end after the micro-batch that runs, and version ${version} be started from there.`,
+  restart: (version) => `Each of its queries would end after the micro-batch that runs, and version ${version} be started.`,
 };
+
+const STATES: Record<Schemas["StateChoice"], string> = {
+  refuse: "Nothing is started where a query's state does not fit the version, or means something else in it.",
+  new: "A query whose state does not fit the version goes on at its records, with an empty state.",
+  keep: "A query whose state means something else in the version goes on with it all the same.",
+};
+
+/** Where the queries of a start begin. */
+function beginWords({ checkpoint, start, choice }: Schemas["RunStreamPlan"]): string {
+  if (checkpoint) return `Every query would go back to the saved checkpoint ${checkpoint}: what it has written since is written again.`;
+  if (start) return `Every query would begin anew at ${start}, with an empty state.`;
+  return `It goes on exactly where its checkpoints are; without any it begins where its tables say. ${STATES[choice]}`;
+}
 
 const LINK_WORDS: Record<Schemas["StreamVerb"], string> = {
   start: "The link would be started, and go on exactly at its positions.",
@@ -119,6 +132,25 @@ const LINK_WORDS: Record<Schemas["StreamVerb"], string> = {
 export const RunStreamBody = ({ plan }: { plan: Schemas["RunStreamPlan"] }) => (
   <div className="stack">
     <p className="strong">{plan.target ? LINK_WORDS[plan.verb] : WORDS[plan.verb](plan.version)}</p>
+    {plan.target || plan.verb === "stop" ? null : <p>{beginWords(plan)}</p>}
+    {plan.back.length ? (
+      <Table
+        caption="Queries that go back"
+        rows={plan.back}
+        rowKey={(one) => one.query}
+        columns={[
+          { key: "query", label: "query", head: "Query", cell: (one) => <strong className="anywhere">{one.query}</strong> },
+          { key: "batch", label: "micro-batch", head: "To its micro-batch", number: true, cell: (one) => whole(one.batch) },
+          {
+            key: "records",
+            label: "by records",
+            head: "By records",
+            number: true,
+            cell: (one) => (one.records === null ? <span className="dim">not known</span> : whole(one.records)),
+          },
+        ]}
+      />
+    ) : null}
     <p>
       Now it is <StreamBadge state={plan.state} />
     </p>
@@ -130,6 +162,38 @@ export const DeleteStreamBody = ({ plan }: { plan: Schemas["DeleteStreamPlan"] }
     {counted(plan.versions, "version")} and {counted(plan.runs, "run")} would be forgotten. The checkpoints stay where they are; a stream that is made again under
     this name begins with none.
   </p>
+);
+
+/** A saved checkpoint that would be made, or taken away. */
+export const SavedCheckpointBody = ({ plan }: { plan: Schemas["CheckpointPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {plan.verb === "save"
+        ? `The checkpoints of stream ${plan.stream} would be saved as ${plan.name}. Version ${plan.version} ran with them.`
+        : `The saved checkpoint ${plan.name} of stream ${plan.stream} would be taken away. No start can go back to it then.`}
+    </p>
+    <SavedQueries queries={plan.queries} />
+  </div>
+);
+
+/** Where the queries of a saved checkpoint stand. */
+export const SavedQueries = ({ queries }: { queries: readonly Schemas["SavedQueryLine"][] }) => (
+  <Table
+    caption="Queries"
+    rows={queries}
+    rowKey={(one) => one.query}
+    columns={[
+      { key: "query", label: "query", head: "Query", cell: (one) => <strong className="anywhere">{one.query}</strong> },
+      { key: "batch", label: "micro-batch", head: "Last micro-batch", number: true, cell: (one) => whole(one.batch) },
+      {
+        key: "records",
+        label: "records before",
+        head: "Records before",
+        number: true,
+        cell: (one) => (one.records === null ? <span className="dim">not of Kafka</span> : whole(one.records)),
+      },
+    ]}
+  />
 );
 
 /** The rules that a stream would have, those that are new marked. */

@@ -93,6 +93,10 @@ export function reportWords(work: Schemas["Work"]): string {
       return `Stream ${String(report["stream"])} ends after its micro-batch.`;
     case "streams.delete":
       return `Stream ${String(report["stream"])} is forgotten; its checkpoints stay.`;
+    case "streams.checkpoint":
+      return report["verb"] === "save"
+        ? `The checkpoints of stream ${String(report["stream"])} are saved as ${String(report["name"])}.`
+        : `The saved checkpoint ${String(report["name"])} of stream ${String(report["stream"])} is gone.`;
     case "streams.alerts":
       return `The alerts of ${report["target"] ? "link" : "stream"} ${String(report["stream"])} were changed.`;
     case "artifacts.delete":

@@ -9,14 +9,23 @@ export interface FieldSpec {
   choices?: readonly (readonly [string, string])[];
   required?: boolean;
   initial?: string;
+  /** Asked only where another field has this value. */
+  when?: readonly [string, string];
+  /** It chooses what else is asked, and is no part of the request. */
+  local?: boolean;
 }
 
 export type Values = Readonly<Record<string, string>>;
 
-/** The body of a request: what is empty is left out. */
+/** What is asked, as far as the form is filled in. */
+export const askedOf = (fields: readonly FieldSpec[], values: Values): readonly FieldSpec[] =>
+  fields.filter(({ when }) => when === undefined || (values[when[0]] ?? "") === when[1]);
+
+/** The body of a request: what is empty, or is not asked, is left out. */
 export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { name, kind } of fields) {
+  for (const { name, kind, local } of askedOf(fields, values)) {
+    if (local) continue;
     const text = (values[name] ?? "").trim();
     if (kind === "check") {
       if (text === "yes") body[name] = true;
@@ -250,6 +259,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "routes.apply": [reason, ...moving],
   "routes.rollback": [reason, ...moving],
   "routes.cancel": [why("For those who look at the switches, and for its clients.")],
+  "streams.checkpoint": [{ name: "save", label: "Name", kind: "text", required: true, hint: "Letters, digits, dots, - and _; 60 at most." }],
   "catalog.drop": [
     {
       name: "topic",

@@ -1,20 +1,17 @@
 import { useEffect, useState } from "react";
 import type { Problem } from "../api/problem";
 import { command } from "../format/command";
-import { seconds } from "../format/numbers";
-import { Badge, type Tone } from "../parts/Badge";
 import { Button } from "../parts/Button";
 import { CommandLine } from "../parts/CopyButton";
 import { MoreRows } from "../parts/MoreRows";
 import { ProblemOf } from "../parts/ProblemNotice";
-import type { ShapeName } from "../parts/Shape";
 import { Table } from "../parts/Table";
 import { FormFields } from "../plans/FormFields";
 import type { FieldSpec, Values } from "../plans/specs";
 import { useWhyNotPlan } from "../session/me";
 import { AnalysedTables } from "./AnalysedTables";
 import { isOver, problemOfTrial, useTrial, type Trial, type TrialAsked } from "./trial";
-import { cachedAge, trialWords } from "./trialWords";
+import { TrialStands } from "./TrialStands";
 
 interface Props {
   /** What is looked at: a script, or a stream's version. */
@@ -75,7 +72,7 @@ export function TryPanel({ of, refused }: Props) {
         {goesOn ? <Button act={stop}>Stop</Button> : null}
       </div>
       {problem === null ? null : <ProblemOf problem={problem} title="It was not looked at" />}
-      {trial === null ? null : <Stands trial={trial} count={rows.length} again={() => begin(trial.kind, true)} />}
+      {trial === null ? null : <TrialStands trial={trial} count={rows.length} again={() => begin(trial.kind, true)} />}
       {found === null || isElsewhere ? null : <ProblemOf problem={found} title="It is refused" />}
       {isElsewhere ? <p className="dim">It is shown at its line in the script.</p> : null}
       {trial !== null && trial.columns.length ? <Rows trial={trial} rows={rows} /> : null}
@@ -96,36 +93,6 @@ function commandOf({ stream, version, script }: Props["of"], values: Values): st
       ["--seconds", values["seconds"] === "60" ? null : values["seconds"]],
       ["--from", values["start"]],
     ],
-  );
-}
-
-const LOOKS: Record<Trial["state"], readonly [Tone, ShapeName]> = {
-  waiting: ["idle", "ring"],
-  starting: ["busy", "half"],
-  running: ["busy", "play"],
-  finished: ["ok", "check"],
-  failed: ["bad", "cross"],
-  stopped: ["idle", "square"],
-};
-
-function Stands({ trial, count, again }: { trial: Trial; count: number; again: () => void }) {
-  const [tone, shape] = LOOKS[trial.state];
-  const age = cachedAge(trial);
-  return (
-    <div className="row" role="status">
-      <Badge tone={tone} shape={shape}>
-        {trial.state}
-      </Badge>
-      <span>{trialWords(trial, count)}</span>
-      {age === null ? null : (
-        <>
-          <span className="dim small">An answer of {seconds(age / 1000)} ago.</span>
-          <Button little act={again}>
-            Look anew
-          </Button>
-        </>
-      )}
-    </div>
   );
 }
 

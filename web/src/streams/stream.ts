@@ -41,9 +41,11 @@ const ACTIVE: readonly StreamState[] = ["starting", "running", "degraded", "stop
 
 export const isActive = ({ state }: Stream): boolean => ACTIVE.includes(state);
 
+/** Whether what runs has to end before it can be started. */
+export const isToRestart = ({ state, wanted }: Stream): boolean => wanted === "running" && state !== "failed";
+
 /** Why a start makes no sense now; null where it does. */
-export const whyNotStart = ({ state, wanted }: Stream): string | null =>
-  wanted === "running" && state !== "failed" ? `it is ${state} already: restart it` : null;
+export const whyNotStart = (stream: Stream): string | null => (isToRestart(stream) ? `it is ${stream.state} already: restart it` : null);
 
 export const whyNotStop = (stream: Stream): string | null =>
   stream.wanted === "stopped" && !isActive(stream) ? "it does not run" : stream.wanted === "stopped" ? "it was asked to end" : null;

@@ -3,6 +3,7 @@ import { client, told, type Schemas } from "../api/client";
 import { problemFrom, unreachable, type Problem } from "../api/problem";
 
 export type Trial = Schemas["TrialAnswer"];
+export type TriedQuery = Schemas["TriedQuery"];
 export type TrialAsked = Partial<Schemas["TrialRequest"]> & Pick<Schemas["TrialRequest"], "kind">;
 
 export interface Trying {

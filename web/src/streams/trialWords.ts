@@ -1,5 +1,5 @@
 import { bytes, counted, seconds, whole } from "../format/numbers";
-import { isOver, type Trial } from "./trial";
+import { isOver, type Trial, type TriedQuery } from "./trial";
 
 /** Where a look at a script stands, and which limit has ended it, in a sentence. */
 export function trialWords(trial: Trial, rows: number): string {
@@ -17,8 +17,16 @@ export function trialWords(trial: Trial, rows: number): string {
     case "stopped":
       return trial.why ? `It was stopped: ${trial.why}.` : "It was stopped.";
     default:
+      if (kind === "checkpoints") return triedWords(trial.tried ?? []);
       return kind === "preview" ? previewEnd(trial, rows) : "Spark finds nothing wrong with it.";
   }
+}
+
+/** Whether a start of what was tried goes on. */
+export function triedWords(tried: readonly Pick<TriedQuery, "result">[]): string {
+  const stands = tried.filter(({ result }) => result === "changed" || result === "refused").length;
+  if (stands === 0) return "A start goes on with the checkpoints that there are.";
+  return `A start is refused: ${counted(stands, "query does not go on as it is", "queries do not go on as they are")}.`;
 }
 
 function previewEnd({ limit, limits, why }: Trial, rows: number): string {

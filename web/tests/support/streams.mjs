@@ -7,6 +7,7 @@ export const STREAM_PAGES = {
   preview: ["/streams/page-views/preview", "no consumer group is made"],
   versions: ["/streams/page-views/versions?from=1&to=2", "one below the other"],
   runs: ["/streams/page-views/runs", "Why it ended"],
+  checkpoints: ["/streams/page-views/checkpoints", "None was saved"],
   logs: ["/streams/page-views/logs", "has \\d+ rows"],
   metrics: ["/streams/page-views/metrics", "Duration of a micro-batch"],
   alerts: ["/streams/deliveries/alerts", "It is to run and does not"],

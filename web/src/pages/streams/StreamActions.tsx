@@ -1,17 +1,22 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { savedCheckpointsQuery } from "../../api/queries";
 import { Button } from "../../parts/Button";
 import { Action } from "../../plans/Action";
 import { useWhyNotPlan } from "../../session/me";
-import { streamPath, whyNotDelete, whyNotRestart, whyNotStart, whyNotStop } from "../../streams/stream";
+import { beginFields } from "../../streams/beginning";
+import { isToRestart, streamPath, whyNotDelete, whyNotRestart, whyNotStart, whyNotStop } from "../../streams/stream";
 import type { TabProps } from "./StreamPage";
 
 /** What can be done with a stream; each shows its plan first. */
 export function StreamActions({ answer: { stream } }: TabProps) {
-  const { name, wanted, state, running_version: runs, published } = stream;
+  const { name, running_version: runs, published } = stream;
   const body = { stream: name };
+  const saved = useQuery(savedCheckpointsQuery(name)).data ?? [];
+  const restarts = isToRestart(stream);
   return (
     <>
-      {wanted === "running" && state !== "failed" ? (
+      {restarts ? (
         <Action verb="streams.restart" body={body} title={`Restart ${name}`} main={runs !== null && runs !== published} why={whyNotRestart(stream)}>
           Restart
         </Action>
@@ -20,6 +25,15 @@ export function StreamActions({ answer: { stream } }: TabProps) {
           Start
         </Action>
       )}
+      <Action
+        verb={restarts ? "streams.restart" : "streams.start"}
+        body={body}
+        title={`${restarts ? "Restart" : "Start"} ${name}`}
+        asks={beginFields(stream, saved)}
+        why={restarts ? whyNotRestart(stream) : whyNotStart(stream)}
+      >
+        {restarts ? "Restart from…" : "Start from…"}
+      </Action>
       <Action verb="streams.stop" body={body} title={`Stop ${name}`} why={whyNotStop(stream)}>
         Stop
       </Action>

@@ -12,6 +12,7 @@ import { useStreamPast } from "../../streams/past";
 import { linkPath } from "../link/path";
 import { NotThere } from "../NotThere";
 import { Alerts } from "./Alerts";
+import { Checkpoints } from "./Checkpoints";
 import { LineageTab } from "./LineageTab";
 import { Logs } from "./Logs";
 import { Metrics } from "./Metrics";
@@ -33,6 +34,7 @@ const TABS: readonly (readonly [string, string, ComponentType<TabProps>])[] = [
   ["versions", "Versions", Versions],
   ["lineage", "Lineage", LineageTab],
   ["runs", "Runs", Runs],
+  ["checkpoints", "Checkpoints", Checkpoints],
   ["logs", "Logs", Logs],
   ["metrics", "Metrics", Metrics],
   ["alerts", "Alerts", Alerts],
