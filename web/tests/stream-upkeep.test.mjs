@@ -96,6 +96,24 @@ test("a restart says what becomes of a state that does not fit, and of a file of
   sound(page);
 });
 
+test("the page of a table says who reads a column, and what breaks if it goes", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "admin", "/catalog/entries/spark_catalog.shop.orders?column=amount");
+  const region = page.getByRole("region", { name: "Who reads a column" });
+  await region.getByRole("row", { name: /orders-copy orders_copy amount, which rows there are filter, identity/ }).waitFor();
+  await region.getByText("Without it break:").waitFor();
+  await region.getByText(/page-views/).waitFor();
+  await region.getByText("anabranch stream lineage --column shop.orders.amount --impact").waitFor();
+  await region.getByLabel("Column").selectOption("voucher");
+  await region.getByText("No stream that has told its lineage reads it.").waitFor();
+  await region.getByText("No stream breaks without it.").waitFor();
+  assert.match(page.url(), /column=voucher/);
+  await region.getByLabel("Column").selectOption("id");
+  await region.getByRole("link", { name: "orders-copy" }).first().click();
+  await page.getByRole("heading", { name: /Lineage of version 1/ }).waitFor();
+  sound(page);
+});
+
 test("an artifact says what can be called in it and who uses it, and goes only where nobody does", async () => {
   const page = await person(browser);
   await signIn(page, stand, "admin", "/artifacts");

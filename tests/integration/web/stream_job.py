@@ -2,7 +2,8 @@
 
 No Spark: each ``INSERT INTO`` of the script is told as a query whose numbers move, with lines in the log; once it has
 ended, each has a checkpoint of one micro-batch of the topic ``n``, as Spark would have written it.  The first
-line of the script says more: ``-- exit CODE`` has it fail before a query has started.
+line of the script says more: ``-- exit CODE`` has it fail before a query has started, ``-- run lineage`` has it tell that
+it copies the table of orders.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ from anabranch.spark.streams.fence import StreamFence
 from anabranch.storage import paths, stream_checkpoints
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.opening import open_files
+from anabranch.streams.lineage.document import VersionLineage, document_of
+from anabranch.streams.lineage.edges import Edge, InsertLineage, TableColumn
+from anabranch.streams.lineage.values import LineageKind
 from anabranch.streams.lines import LineFile
 
 BATCH_S = 0.5
+SOURCE = "shop.orders"
 _INSERT = re.compile(r"^\s*INSERT INTO ([\w.-]+)", re.MULTILINE | re.IGNORECASE)
 
 
@@ -55,6 +60,15 @@ def progress(chance: random.Random, batch: int) -> dict[str, Any]:
         "sources": [{"connector": "kafka", "name": "views", "records": batch * 4_200, "lag": chance.randint(0, 2_400)}],
         "sink": {"records": batch * 100, "bytes": batch * 9_000, "errors": 0, "retries": batch // 100},
     }
+
+
+def lineage_of(stream: str, query: str) -> VersionLineage:
+    """Of a query that copies orders of more than nothing."""
+    target, read = f"stream://{stream}/{query}", ("id", "amount")
+    edges = [Edge(SOURCE, name, target, name, LineageKind.IDENTITY) for name in read]
+    edges.append(Edge(SOURCE, "amount", target, None, LineageKind.FILTER))
+    reads = frozenset(TableColumn(SOURCE, name) for name in read)
+    return VersionLineage((InsertLineage(target, read, {SOURCE: read}, tuple(edges), reads),), {})
 
 
 def leave_checkpoints(spec: StreamRunSpec) -> None:
@@ -102,6 +116,8 @@ def main(spec_file: str, events_file: str) -> int:
     fence = StreamFence(open_files(spec.checkpoints), spec.fence)
     fence.take()
     queries = queries_of(spec.script)
+    if "lineage" in wanted:
+        tell("lineage", **document_of(lineage_of(spec.stream, queries[0]["query"])))
     tell("started", queries=queries)
     chance = random.Random(spec.stream)
     batch = 0

@@ -52,7 +52,7 @@ LATE = VIEWS.replace("DELAY OF INTERVAL 10 MINUTES", "DELAY OF INTERVAL 30 MINUT
     "-- page views and visitors, per minute\n", "-- page views and visitors, per minute; phones report late\n"
 )
 CLEAN = "CREATE TEMPORARY FUNCTION clean AS 'pages.clean' USING FILE 'artifact:pages';"
-ORDERS = f"-- run\nCREATE TABLE n USING rate; {CLEAN}\nINSERT INTO orders_copy SELECT * FROM n;\n"
+ORDERS = f"-- run lineage\nCREATE TABLE n USING rate; {CLEAN}\nINSERT INTO orders_copy SELECT * FROM n;\n"
 STREAMS = {
     "page-views": (VIEWS, "page views and visitors of the shop, per minute"),
     "orders-copy": (ORDERS, "orders for the reporting team"),

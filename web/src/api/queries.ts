@@ -460,6 +460,14 @@ export const groupsOfCatalogQuery = queryOptions({
   queryFn: ({ signal }) => told(client.GET("/api/v1/catalog/groups", { signal })).then(as<Schemas["GroupAnswer"][]>()),
 });
 
+/** Who reads a column, written as TABLE.COLUMN, and what breaks without it. */
+export const columnLineageQuery = (column: string) =>
+  queryOptions({
+    queryKey: ["lineage", "column", column],
+    queryFn: ({ signal }) =>
+      told(client.GET("/api/v1/lineage", { params: { query: { column } }, signal })).then(as<Schemas["ColumnLineageAnswer"]>()),
+  });
+
 /** Which columns make which; of the version that runs, or of one. */
 export const lineageQuery = (name: string, version: number | null) =>
   queryOptions({

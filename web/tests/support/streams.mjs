@@ -25,7 +25,7 @@ export const STREAM_PAGES = {
       await page.getByRole("cell", { name: "clicks" }).waitFor();
     },
   ],
-  table: ["/catalog/entries/spark_catalog.shop.orders", "became decimal|the first, with"],
+  table: ["/catalog/entries/spark_catalog.shop.orders?column=amount", "became decimal|the first, with"],
   database: ["/catalog/entries/spark_catalog.reporting", "page_minutes"],
   view: ["/catalog/entries/spark_catalog.shop.large", "Its query", (page) => page.locator(".sql ol").waitFor()],
   define: ["/catalog/define", "OR REPLACE changes", (page) => page.locator(".cm-line").first().waitFor()],

@@ -12,6 +12,7 @@ import { Fetched } from "../../parts/Fetched";
 import { Page } from "../../parts/Page";
 import { Table } from "../../parts/Table";
 import { Action } from "../../plans/Action";
+import { ColumnReaders } from "./ColumnReaders";
 import { GrantsOf } from "./GrantsTable";
 import { Objects } from "./Entries";
 import { SchemaVersions } from "./SchemaVersions";
@@ -34,6 +35,7 @@ export function EntryPage({ name }: { name: string }) {
             <About entry={found} />
             <Says entry={found} />
             <GrantsOf name={found.summary.name} mayManage={found.may.includes("manage")} />
+            {found.summary.kind === "table" ? <ReadersOf entry={found} /> : null}
             {found.summary.kind === "table" ? <SchemaVersions name={found.summary.name} /> : null}
           </>
         )}
@@ -144,6 +146,11 @@ const OfTable = ({ table: { provider, columns, options, comments } }: { table: T
     </section>
   </div>
 );
+
+function ReadersOf({ entry: { summary, document } }: { entry: EntryFound }) {
+  const columns = (document as unknown as TableDocument).columns.map(({ name }) => name);
+  return columns.length ? <ColumnReaders table={summary.short} columns={columns} /> : null;
+}
 
 function OfDatabase({ name }: { name: string }) {
   const query = useQuery(catalogQuery(""));
