@@ -7,11 +7,13 @@ let waves;
 let pause;
 let approval;
 let file;
+let throttle;
 before(async () => {
   waves = await source("migrations/waves.ts");
   pause = await source("migrations/pause.ts");
   approval = await source("plans/approval.ts");
   file = await source("migrations/file.ts");
+  throttle = await source("migrations/throttle.ts");
 });
 
 const MIGRATION = { name: "move", source: "old", target: "new" };
@@ -36,6 +38,20 @@ test("a wave says where it stands, and what can be asked for there", () => {
   assert.equal(waves.hasLink({ ...WAVE, state: "planned" }), false);
   assert.equal(waves.hasLink({ ...WAVE, state: "planned", run: { ...RUN, what: "start" } }), true);
   assert.equal(waves.wavesWords([WAVE, { ...WAVE, state: "switched" }, WAVE]), "2 copying, 1 switched");
+});
+
+test("a migration says by what its copying is slowed down, or that nothing does", () => {
+  const seen = { at_ms: 5, rates: { "move-orders": null }, is_paused: false, reasons: [], factors: [], failures: [], state: {} };
+  const of = (more, operator) => throttle.copyingOf({ seen: { ...seen, ...more }, ...(operator ? { operator } : {}) });
+  assert.deepEqual(throttle.copyingOf({}), { words: "nothing slows it down", reasons: [], failures: [], seenMs: null });
+  assert.deepEqual(of({}), { words: "nothing slows it down", reasons: [], failures: [], seenMs: 5 });
+  assert.equal(of({ rates: { "move-orders": 50e6 } }).words, "nothing slows it down; move-orders at most 50.0 MB/s");
+  const quota = of({ rates: { "move-orders": 5e6 }, reasons: ["new: broker 1 says a quota is exceeded"], failures: ["link b: no answer"] });
+  assert.deepEqual(quota, { words: "slowed down; move-orders at most 5.0 MB/s", reasons: ["new: broker 1 says a quota is exceeded"], failures: ["link b: no answer"], seenMs: 5 });
+  assert.equal(of({ is_paused: true, rates: { "move-orders": 1 }, reasons: ["new: broker 1 is away"] }).words, "it stands still");
+  assert.deepEqual(throttle.copyingOf({ operator: { rate: 1e6, is_paused: false } }).reasons, ["a person allows 1.0 MB/s"]);
+  assert.equal(throttle.isHeldBack({ operator: { rate: null, is_paused: true } }), true);
+  assert.equal(throttle.isHeldBack({ operator: { rate: null, is_paused: false }, seen }), false);
 });
 
 test("a wave that was switched without its source says so, and is reconciled or completed", () => {

@@ -58,6 +58,33 @@ test("before the first one the page says how to begin, and a file is planned and
   sound(page);
 });
 
+test("copying is slowed down by a plan, the page says by what, and it is resumed; a rehearsal says what it would make", async () => {
+  const about = page.getByRole("region", { name: "About this migration" });
+  await about.getByText("nothing slows it down").waitFor();
+  await page.getByRole("button", { name: "Slow down" }).click();
+  await dialog(page).getByLabel("Rate").fill("10MB/s");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("anabranch migrate throttle move --rate 10MB/s").waitFor();
+  await dialog(page).getByText("at most 10.0 MB/s").waitFor();
+  await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
+  await dialog(page).getByText("obey within some seconds").waitFor();
+  await close(page);
+  await about.getByText("the operator allows 10").waitFor();
+  await page.getByRole("button", { name: "Slow down" }).click();
+  await dialog(page).getByLabel("Its links that read the source").selectOption("pause");
+  await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
+  await dialog(page).getByText("anabranch migrate throttle move --pause").waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  await applied(page, "Resume", { shows: "as fast as its file and both clusters allow" });
+  await close(page);
+
+  await page.getByRole("button", { name: "Rehearse wave orders" }).click();
+  await dialog(page).getByText("rehearsal.").first().waitFor();
+  await dialog(page).getByText(/anabranch migrate rehearse --file migration.yaml --wave orders/).waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  sound(page);
+});
+
 test("a wave that is held is not switched; released, it is", async () => {
   await applied(page, "Hold wave orders", { reason: "not before noon" });
   await dialog(page).getByText("Switches of wave orders of migration move wait until that is released.").waitFor();

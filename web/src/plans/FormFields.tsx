@@ -12,6 +12,7 @@ interface Props {
 export const FormFields = ({ fields, values, change, wrong = null }: Props) => (
   <div className="stack">
     {askedOf(fields, values).map((field) => {
+      if (field.given !== undefined) return null;
       const value = values[field.name] ?? "";
       if (field.kind === "check") {
         return (

@@ -167,6 +167,59 @@ function Why({ words, other, side }: { words: string | undefined; other: string 
   return <div className="told">{told}</div>;
 }
 
+/** How fast it may copy from now on. */
+export const ThrottleBody = ({ plan: { before, after } }: { plan: Schemas["ThrottlePlan"] }) => (
+  <Facts
+    facts={[
+      ["now", allowed(before)],
+      ["then", <strong key="then">{allowed(after)}</strong>],
+    ]}
+  />
+);
+
+function allowed({ rate: most, is_paused: isPaused }: Schemas["OperatorThrottle"]): string {
+  if (isPaused) return "nothing is copied";
+  return most === null ? "as fast as its file and both clusters allow" : `at most ${rate(most)}, as far as its file and both clusters allow`;
+}
+
+/** What a rehearsal makes and removes, and what it leaves out. */
+export const RehearsalBody = ({ plan }: { plan: Schemas["RehearsalPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      The whole path of wave {plan.wave} would be tried, there and back, on topics and groups that are made for it and removed at the end.
+    </p>
+    <Made caption="Topics" made={plan.topics} />
+    <Made caption="Groups" made={plan.groups} />
+    {plan.left_out.length ? (
+      <>
+        <h3>Left out: a real application would hear of it</h3>
+        <ul>
+          {plan.left_out.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+        </ul>
+      </>
+    ) : null}
+  </div>
+);
+
+const Made = ({ caption, made }: { caption: string; made: Readonly<Record<string, string>> }) =>
+  Object.keys(made).length === 0 ? null : (
+    <MoreRows rows={Object.entries(made)} what={caption.toLowerCase()}>
+      {(rows) => (
+        <Table
+          caption={caption}
+          rows={rows}
+          rowKey={([real]) => real}
+          columns={[
+            { key: "made", label: "is made", head: `${caption} that are made`, cell: ([, one]) => <span className="anywhere">{one}</span> },
+            { key: "like", label: "like", head: "Like", cell: ([real]) => <span className="anywhere">{real}</span> },
+          ]}
+        />
+      )}
+    </MoreRows>
+  );
+
 export function SetBody({ plan }: { plan: Schemas["SetPlan"] }) {
   const changes = differences(plan.before, plan.after).flatMap((change) => (change.path === "waves" ? byWave(plan) : [change]));
   if (changes.length === 0) return <p>The file stays as it is.</p>;

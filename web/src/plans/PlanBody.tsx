@@ -8,7 +8,7 @@ import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
 import { DefineBody, DropBody, EntryBody, GrantBody, ImportBody, MembersBody } from "./CatalogBodies";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
-import { GiveUpBody, HoldBody, SetBody, StartBody, WaveRunBody } from "./MigrationBodies";
+import { GiveUpBody, HoldBody, RehearsalBody, SetBody, StartBody, ThrottleBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { CancelSwitchBody, RoutesBody } from "./RoutesBody";
 import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SavedCheckpointBody, SaveStreamBody } from "./StreamBodies";
@@ -69,6 +69,11 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
     case "migrations.hold":
     case "migrations.release":
       return <HoldBody plan={document as Schemas["HoldPlan"]} />;
+    case "migrations.throttle":
+    case "migrations.resume":
+      return <ThrottleBody plan={document as Schemas["ThrottlePlan"]} />;
+    case "migrations.rehearse":
+      return <RehearsalBody plan={document as Schemas["RehearsalPlan"]} />;
     case "migrations.set":
       return <SetBody plan={document as Schemas["SetPlan"]} />;
     case "streams.create":

@@ -23,6 +23,8 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
     case "migrations.hold":
     case "migrations.release":
     case "migrations.set":
+    case "migrations.throttle":
+    case "migrations.resume":
       return JSON.stringify(found["before"]) === JSON.stringify(found["after"]) ? "it would stay as it is" : null;
     case "links.accept":
       return list("pending").length ? null : "no lane waits for a decision";

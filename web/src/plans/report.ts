@@ -65,6 +65,11 @@ export function reportWords(work: Schemas["Work"]): string {
       return `${held(work)} wait until that is released.`;
     case "migrations.release":
       return `${held(work)} need not wait any more.`;
+    case "migrations.throttle":
+    case "migrations.resume":
+      return `Links of migration ${String(report["migration"])} obey within some seconds.`;
+    case "migrations.rehearse":
+      return rehearsed(report as unknown as Schemas["RehearsalReport"]);
     case "migrations.set":
       return `Migration ${String(report["migration"])} was changed.`;
     case "offsets.rebuild":
@@ -176,6 +181,12 @@ function ended(report: Schemas["WaveRunReport"]): string {
   const pause = report.pause_ms === null ? "" : `; applications were held up for ${whole(report.pause_ms)} ms`;
   const doubts = report.doubts?.length ? ` ${counted(report.doubts.length, "doubt")}: ${report.doubts.join("; ")}.` : "";
   return `${subject(report)} is done${pause}.${doubts}`;
+}
+
+/** How each part went, and for how long applications would have been held up. */
+function rehearsed({ wave, runs, records, positions }: Schemas["RehearsalReport"]): string {
+  const parts = runs.map((run) => `${run.verb} took ${seconds(run.took_ms / 1000)}${run.pause_ms === null ? "" : `, and held up for ${whole(run.pause_ms)} ms`}`);
+  return `Wave ${wave} was rehearsed: ${parts.join("; ")}. ${counted(records, "record")} were copied and ${counted(positions, "position")} moved exactly; all that was made is removed.`;
 }
 
 function started({ migration, runs }: Schemas["StartReport"]): string {

@@ -11,6 +11,8 @@ export interface FieldSpec {
   initial?: string;
   /** Asked only where another field has this value. */
   when?: readonly [string, string];
+  /** Sent as it is, and not shown. */
+  given?: string;
   /** It chooses what else is asked, and is no part of the request. */
   local?: boolean;
 }
@@ -24,9 +26,9 @@ export const askedOf = (fields: readonly FieldSpec[], values: Values): readonly 
 /** The body of a request: what is empty, or is not asked, is left out. */
 export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const { name, kind, local } of askedOf(fields, values)) {
+  for (const { name, kind, local, given } of askedOf(fields, values)) {
     if (local) continue;
-    const text = (values[name] ?? "").trim();
+    const text = (given ?? values[name] ?? "").trim();
     if (kind === "check") {
       if (text === "yes") body[name] = true;
     } else if (text !== "") {
@@ -251,6 +253,22 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       kind: "check",
       hint: "The same for what only the target would hear of.",
     },
+  ],
+  "migrations.throttle": [
+    {
+      name: "how",
+      label: "Its links that read the source",
+      kind: "choice",
+      local: true,
+      initial: "rate",
+      choices: [
+        ["rate", "copy more slowly"],
+        ["pause", "copy nothing"],
+      ],
+      hint: "Until it is resumed; links back are not slowed down.",
+    },
+    { name: "rate", label: "Rate", kind: "text", required: true, when: ["how", "rate"], hint: "Bytes a second of all of them together, such as 50MB/s." },
+    { name: "pause", label: "Copy nothing", kind: "check", given: "yes", when: ["how", "pause"] },
   ],
   "migrations.hold": [why("For those who would switch it.")],
   "mirrormaker.publish": [

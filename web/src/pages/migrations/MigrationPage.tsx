@@ -6,11 +6,11 @@ import { command } from "../../format/command";
 import { counted, whole } from "../../format/numbers";
 import { yamlText } from "../../format/yaml/write";
 import { useNow } from "../../live/ticker";
+import { copyingOf, isHeldBack } from "../../migrations/throttle";
 import { HeldBadge } from "../../migrations/WaveBadge";
 import { migrationPath, wavesWords } from "../../migrations/waves";
 import { Age } from "../../parts/Age";
 import { CommandLine } from "../../parts/CopyButton";
-import { Document } from "../../parts/Document";
 import { Download } from "../../parts/Download";
 import { Facts } from "../../parts/Facts";
 import { Fetched } from "../../parts/Fetched";
@@ -74,7 +74,7 @@ function Shown({ name }: { name: string }) {
 }
 
 function Actions({ answer: { migration, document } }: { answer: Schemas["MigrationAnswer"] }) {
-  const { name, held, waves } = migration;
+  const { name, held, throttle, waves } = migration;
   const planned = waves.filter((wave) => wave.state === "planned" && !wave.run?.is_open).length;
   return (
     <>
@@ -92,6 +92,16 @@ function Actions({ answer: { migration, document } }: { answer: Schemas["Migrati
           Hold all switches
         </Action>
       )}
+      {waves.some((wave) => wave.state !== "completed") ? (
+        <Action verb="migrations.throttle" body={{ migration: name }} title={`Slow ${name} down`}>
+          Slow down
+        </Action>
+      ) : null}
+      {isHeldBack(throttle) ? (
+        <Action verb="migrations.resume" body={{ migration: name }} title={`Copy ${name} as fast as it may`}>
+          Resume
+        </Action>
+      ) : null}
     </>
   );
 }
@@ -121,11 +131,39 @@ function About({ answer: { migration } }: { answer: Schemas["MigrationAnswer"] }
               ? "nobody has to: whoever may apply a plan switches"
               : `one of ${approvers.join(", ")} who did not ask for it: whoever plans a switch hands the plan's address on, and it is applied there`,
           ],
-          ...(Object.keys(throttle).length ? ([["copying is slowed down", <Document key="throttle" value={throttle} />]] as const) : []),
+          ["copying", <HowItCopies key="copying" throttle={throttle} />],
         ]}
       />
       <CommandLine text={command(["migrate", "show", migration.name])} />
     </section>
+  );
+}
+
+/** How fast its links may copy, by what they are slowed down, and as of when. */
+function HowItCopies({ throttle }: { throttle: Readonly<Record<string, unknown>> }) {
+  const { words, reasons, failures, seenMs } = copyingOf(throttle);
+  return (
+    <>
+      {words}
+      {seenMs === null ? null : (
+        <span className="dim small">
+          {" "}
+          (looked at <Age ms={seenMs} />)
+        </span>
+      )}
+      {reasons.length + failures.length ? (
+        <ul className="small">
+          {reasons.map((one) => (
+            <li key={one}>{one}</li>
+          ))}
+          {failures.map((one) => (
+            <li key={one} className="old">
+              {one}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </>
   );
 }
 

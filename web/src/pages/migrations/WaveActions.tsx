@@ -55,6 +55,11 @@ export function WaveActions({ wave, answer: { migration, document } }: { wave: W
           Give it up{of}
         </Action>
       )}
+      {wave.state === "planned" || wave.state === "copying" ? (
+        <Action verb="migrations.rehearse" body={{ migration: document, wave: wave.name }} title={`Rehearse wave ${wave.name}`} why={run === null ? null : "something is under way for it"}>
+          Rehearse{of}
+        </Action>
+      ) : null}
       {wave.state === "completed" ? null : isHeldItself ? (
         <Action verb="migrations.release" body={body} title={`Release wave ${wave.name}`}>
           Release{of}
