@@ -128,6 +128,9 @@ if (FULL) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save these lines" }).click()]);
     assert.match(await readFile(await download.path(), "utf8"), /WARN/);
     assert.match(download.suggestedFilename(), /^page-views-run-[0-9a-f]{12}\.log$/);
+    const [whole] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save the whole log" }).click()]);
+    assert.match(await readFile(await whole.path(), "utf8"), /^\S+ \S+ INFO stream page-views, start 1\n/);
+    assert.equal(whole.suggestedFilename(), download.suggestedFilename());
   });
 
   test("a stream that is not there, and a service that is away, say what to do", async () => {

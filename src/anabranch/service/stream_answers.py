@@ -126,6 +126,16 @@ class StreamAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamDiffAnswer:
+    """How a version differs from another, as lines of a unified diff, settings first; none where nothing differs."""
+
+    stream: str
+    before: int
+    after: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamLogAnswer:
     """Lines of a run's log, the oldest first; ``is_cut`` where there are more before them."""
 

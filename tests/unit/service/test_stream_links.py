@@ -42,7 +42,7 @@ def test_a_link_is_a_job_beside_streams(both: Lab, served: Served) -> None:
         told = served.ask("POST", f"/api/v1/streams/{verb}/plan", {"stream": LINK, **request}, role="operator")
         assert (told.status, told.json["title"]) == (409, "not of link"), (verb, told.json)
         assert INSTEAD.get(verb, "link show").format(link=LINK, target="new") in told.json["hint"]
-    for rest in ("checkpoints", "versions/1", "lineage"):
+    for rest in ("checkpoints", "versions/1", "diff?before=1", "lineage"):
         assert served.ask("GET", f"/api/v1/streams/{LINK}/{rest}").json["title"] == "not of link"
     preview = served.ask("POST", "/api/v1/trials", {"kind": "preview", "stream": LINK}, role="operator")
     assert (preview.status, preview.json["title"]) == (409, "not of link")

@@ -2205,6 +2205,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams/{name}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff
+         * @description How a version differs from another: its settings, what its functions come from, its script.
+         */
+        get: operations["diff_api_v1_streams__name__diff_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/streams/{name}/lineage": {
         parameters: {
             query?: never;
@@ -2257,6 +2277,26 @@ export interface paths {
          * @description The log of a run on this machine: what Spark and the job itself have written.
          */
         get: operations["log_api_v1_streams__name__runs__run_id__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/streams/{name}/runs/{run_id}/log/whole": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whole Log
+         * @description The whole log of a run on this machine as a file, as far as it is written now.
+         */
+        get: operations["whole_log_api_v1_streams__name__runs__run_id__log_whole_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6376,6 +6416,12 @@ export interface components {
              */
             save: string;
             /** Stream */
+            stream: string;
+        };
+        StreamDiffAnswer: {
+            after: number;
+            before: number;
+            lines: string[];
             stream: string;
         };
         /** @enum {string} */
@@ -12386,6 +12432,51 @@ export interface operations {
             };
         };
     };
+    diff_api_v1_streams__name__diff_get: {
+        parameters: {
+            query: {
+                /** @description A version. */
+                before: number;
+                /** @description Another one; default: the newest. */
+                after?: number | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamDiffAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     lineage_api_v1_streams__name__lineage_get: {
         parameters: {
             query?: {
@@ -12500,6 +12591,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamLogAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    whole_log_api_v1_streams__name__runs__run_id__log_whole_get: {
+        parameters: {
+            query?: {
+                /** @description The target of a link, which tells it apart from a stream. */
+                target?: string | null;
+            };
+            header?: never;
+            path: {
+                name: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The log, from its first line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             /** @description Why not */

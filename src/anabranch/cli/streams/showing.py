@@ -14,9 +14,6 @@ from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, fou
 from anabranch.cli.words import printable
 from anabranch.errors import InvalidFieldError
 from anabranch.model.clock import now_ms
-from anabranch.streams.kinds import StreamKind
-from anabranch.streams.versions import StreamSettings, StreamVersion
-from anabranch.streams.versions import diff as difference
 
 FOLLOW_S = 1.0
 
@@ -63,11 +60,8 @@ def diff(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show how a version differs from another: its script and its settings."""
-    client = service_of(ctx, service)
-    newest = after or int(found_stream(client, name, "diff")["versions"][0]["number"])
-    both = [_version(client.get(f"{path_of(name)}/versions/{number}")) for number in (before, newest)]
-    lines = difference(*both)
-    emit({"stream": name, "before": before, "after": newest, "lines": lines}, render.diff(lines), output)
+    answer: Any = service_of(ctx, service).get(f"{path_of(name)}/diff", before=before, after=after)
+    emit(answer, render.diff(answer["lines"]), output)
 
 
 def logs(
@@ -113,16 +107,3 @@ def _after(before: list[str], now: list[str]) -> list[str]:
         if now[: len(rest)] == rest:
             return now[len(rest) :]
     return now
-
-
-def _version(answer: Any) -> StreamVersion:
-    settings = StreamSettings(**answer["settings"])
-    return StreamVersion(
-        answer["number"],
-        answer["at_ms"],
-        answer["author"],
-        answer["note"],
-        answer["script"],
-        settings,
-        kind=StreamKind(answer["kind"]),
-    )

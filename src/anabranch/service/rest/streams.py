@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Path, Query
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, StreamingResponse
 
 from anabranch.operations.streams.checkpointing import local_files
 from anabranch.service.answers import answered
@@ -18,6 +18,7 @@ from anabranch.service.instance import Instance
 from anabranch.service.stream_answers import (
     SavedCheckpointAnswer,
     StreamAnswer,
+    StreamDiffAnswer,
     StreamLogAnswer,
     StreamSummary,
     StreamVersionAnswer,
@@ -33,6 +34,7 @@ from anabranch.storage.saved_checkpoints import saved
 from anabranch.store.runs import Run, RunKind
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.kinds import StreamKind
+from anabranch.streams.versions import diff as difference
 
 router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
 StreamNamePath = Annotated[str, Path(min_length=1, max_length=63, pattern=r"^[a-z0-9][a-z0-9._-]*$")]
@@ -40,8 +42,10 @@ TargetQuery = Annotated[
     str | None,
     Query(min_length=1, max_length=249, description="The target of a link, which tells it apart from a stream."),
 ]
+RunId = Annotated[str, Path(pattern=r"^run-[0-9a-f]{12}$")]
 LOG_BYTES = 4 << 20
 """So much of a log is looked through, from its end."""
+CHUNK_BYTES = 1 << 18
 
 
 @router.get("", responses=answered(Sequence[StreamSummary]))
@@ -87,17 +91,58 @@ async def version(
     return answer(version_answer(name, found))
 
 
+@router.get("/{name}/diff", responses=answered(StreamDiffAnswer))
+async def diff(
+    here: Here,
+    name: StreamNamePath,
+    _: AsViewer,
+    before: Annotated[int, Query(ge=1, lt=2**31, description="A version.")],
+    after: Annotated[int | None, Query(ge=1, lt=2**31, description="Another one; default: the newest.")] = None,
+) -> JSONResponse:
+    """How a version differs from another: its settings, what its functions come from, its script."""
+    stored = here.stored.streams
+    with here.stream_links.refusing("diff"):
+        await here.stored.ask(lambda: stored.get(name))
+    newest = after or (await here.stored.ask(lambda: stored.versions(name)))[0].number
+    both = await here.stored.ask(lambda: (stored.version(name, before), stored.version(name, newest)))
+    return answer(StreamDiffAnswer(name, before, newest, tuple(difference(*both))))
+
+
 @router.get("/{name}/runs/{run_id}/log", responses=answered(StreamLogAnswer))
 async def log(
     here: Here,
     name: StreamNamePath,
-    run_id: Annotated[str, Path(pattern=r"^run-[0-9a-f]{12}$")],
+    run_id: RunId,
     _: AsViewer,
     search: Annotated[str, Query(max_length=200, description="Only lines with this text, whatever its case.")] = "",
     limit: Annotated[int, Query(ge=1, le=5000, description="At most so many lines, the newest.")] = 500,
     target: TargetQuery = None,
 ) -> JSONResponse:
     """The log of a run on this machine: what Spark and the job itself have written."""
+    file = await _log_of(here, name, run_id, target)
+    return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
+
+
+@router.get(
+    "/{name}/runs/{run_id}/log/whole",
+    responses=answered(str, description="The log, from its first line", media="text/plain"),
+)
+async def whole_log(
+    here: Here, name: StreamNamePath, run_id: RunId, _: AsViewer, target: TargetQuery = None
+) -> StreamingResponse:
+    """The whole log of a run on this machine as a file, as far as it is written now."""
+    file = await _log_of(here, name, run_id, target)
+    opened, size = await asyncio.to_thread(_opened, name, run_id, file)
+    shown_as = f'attachment; filename="{name}-{run_id}.log"'
+    return StreamingResponse(
+        _chunks(opened, size),
+        media_type="text/plain; charset=utf-8",
+        headers={"Cache-Control": "no-store", "Content-Disposition": shown_as},
+    )
+
+
+async def _log_of(here: Instance, name: str, run_id: str, target: str | None) -> FilePath:
+    """Where a run's log is; raises NoStreamLogError where there is no such run."""
     link, stored = await meant(here.stored.streams, here.stream_links, name, target), here.stored.streams
     if link is not None:
         logs = [FilePath(one.log) for one in await _link_runs(here, link)]
@@ -107,7 +152,7 @@ async def log(
     file = next((one for one in logs if one.stem == run_id), None)
     if file is None:
         raise NoStreamLogError(name, run_id, "there is no such run")
-    return answer(await asyncio.to_thread(_lines, name, run_id, file, search, limit))
+    return file
 
 
 async def _link_runs(here: Instance, link: tuple[SeenCluster, SeenLink]) -> Sequence[Run]:
@@ -119,6 +164,25 @@ async def _link_runs(here: Instance, link: tuple[SeenCluster, SeenLink]) -> Sequ
 
 def _summary(here: Instance, kept: StoredStream, kind: StreamKind, run: StoredStreamRun | None) -> StreamSummary:
     return summary_of(kept, kind, run, None if run is None else here.streaming.live(run.id))
+
+
+def _opened(name: str, run_id: str, file: FilePath) -> tuple[BinaryIO, int]:
+    """A log that is read from its beginning, and how long it is now; raises NoStreamLogError."""
+    try:
+        opened = file.open("rb")
+        size = opened.seek(0, 2)
+        opened.seek(0)
+    except OSError as error:
+        raise NoStreamLogError(name, run_id, error.strerror or str(error)) from error
+    return opened, size
+
+
+def _chunks(opened: BinaryIO, size: int) -> Iterator[bytes]:
+    """So much of it, a piece at a time: a log may be larger than the service's memory."""
+    with opened:
+        while size > 0 and (piece := opened.read(min(CHUNK_BYTES, size))):
+            size -= len(piece)
+            yield piece
 
 
 def _lines(name: str, run_id: str, file: FilePath, search: str, limit: int) -> StreamLogAnswer:

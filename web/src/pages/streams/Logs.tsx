@@ -99,7 +99,10 @@ function Lines({ name, run, asked }: { name: string; run: Run; asked: Asked }) {
                 {counted(lines.length, "line")}
                 {isCut ? ", the newest; there are more before them" : ""}
               </span>
-              <span className="end">
+              <span className="row end">
+                <a className="button little" href={`/api/v1/streams/${encodeURIComponent(name)}/runs/${run.id}/log/whole`} download>
+                  Save the whole log
+                </a>
                 <Download name={`${name}-${run.id}.log`} text={`${lines.join("\n")}\n`} label="Save these lines" little />
               </span>
             </div>
