@@ -232,7 +232,7 @@ class Consumer(RoutedReader):
 
     def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
         """Act on the client and its own message of one that was given out here; raises StaleMessageError."""
-        inner, raw = self._inner, self._era.raw_of(message)
+        inner, raw = self._inner, self._era.raw_of(message, self._names)
         if inner is not None and raw is not None:
             try:
                 return act(inner, raw)
@@ -242,7 +242,7 @@ class Consumer(RoutedReader):
         raise StaleMessageError(str(message.topic()), message.partition(), message.offset(), self._goes_to())
 
     def _check(self, one: Any) -> None:
-        """Raise StaleOffsetError for a number that may be of before a change of cluster."""
+        """Raise StaleOffsetError for a number that may be of before a change of cluster, or of another log there."""
         if not self._era.takes(one, self._names):
             raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
 

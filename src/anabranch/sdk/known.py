@@ -50,6 +50,11 @@ class KnownOffsets:
         while len(held) > _TOLD:
             held.popitem(last=False)
 
+    def forget(self, topic: str) -> None:
+        """All of a topic."""
+        for place in [one for one in self._partitions if one[0] == topic]:
+            del self._partitions[place]
+
     def is_known(self, place: Place, offset: int) -> bool:
         """Whether it was told here; logical offsets are each cluster's own."""
         if offset < 0:

@@ -22,7 +22,6 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
 from anabranch.model.routing import ClientReport, ClientRole, Route
-from anabranch.model.topics import TopicPartition as AtPartition
 from anabranch.sdk import peers
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.callbacks import Callbacks
@@ -41,6 +40,8 @@ SLICE_S = 0.1
 """How long a call waits for messages before it looks again whether it is to pause."""
 _TRY_S = 30.0
 """How long the old cluster is asked to take commits before a client that no switch waits for goes on without."""
+_ID_S = 5.0
+"""How long a cluster is asked for its id in one go."""
 _CLOSED = "Consumer closed"
 _FORKED = "this consumer is of the process that was forked: make one in each process"
 
@@ -149,8 +150,9 @@ class RoutedReader(RoutedClient):
     def _heed(self) -> None:
         """Have the next call look at the orders; under the lock."""
         if self._orders.phase is Phase.OPEN and self._orders.route is not None:
+            self._era.called(self._orders.route.topics)
             self._names = Names.of(self._orders.route)
-            self._plain = self._era.number <= 1 and self._names.are_plain
+            self._plain = self._era.is_plain and self._names.are_plain
             self._stands = None
         self._due = self._closed or self._measures or self._rejoins or self._orders.phase is not Phase.OPEN
         inner = self._inner
@@ -197,9 +199,11 @@ class RoutedReader(RoutedClient):
                     self._open()
                     return True
                 if phase is Phase.GOING:
-                    self._connect()
-                    continue
-                left = self._leave(gives_up=monotonic() > tries_until)
+                    if self._connect():
+                        continue
+                    left = False
+                else:
+                    left = self._leave(gives_up=monotonic() > tries_until)
             if not left and until is not None and monotonic() >= until:
                 return False
 
@@ -230,6 +234,8 @@ class RoutedReader(RoutedClient):
         """
         inner = self._inner
         cluster = self._era.cluster
+        if inner is not None:
+            self._era.saw(inner)
         left = self._left if inner is None and self._left.cluster == cluster else Left(cluster)
         if inner is not None and self._orders.lost:
             left, self._inner = self._stand_alone(inner), None
@@ -311,14 +317,15 @@ class RoutedReader(RoutedClient):
         by_hand = self._subscribed.by_hand
         return self._partitions.listed() if by_hand is None else [self._names.to(one) for one in by_hand]
 
-    def _connect(self) -> None:
+    def _connect(self) -> bool:
+        """Connect where it goes on; False where a cluster is waited for that does not tell its id."""
         with self._changed:
             target, starts = self._orders.target, dict(self._orders.starts)
             if target is None or self._orders.phase is not Phase.GOING:
-                return  # a switch has begun meanwhile
+                return True  # a switch has begun meanwhile
             self._connecting = True
         try:
-            self._connect_to(target, starts)
+            return self._connect_to(target, starts)
         finally:
             with self._changed:
                 self._connecting = False
@@ -329,17 +336,20 @@ class RoutedReader(RoutedClient):
         if self._orders.is_waiting and self._orders.switch and not self._connecting:
             self._hand(self._orders.switch)
 
-    def _connect_to(self, target: Route, starts: Mapping[str, int]) -> None:
+    def _connect_to(self, target: Route, starts: Mapping[str, int]) -> bool:
         if not target.may_read:
             raise MayNotError("read", target.code, target.cluster, target.rule)
-        era = self._era
-        if target.cluster != era.cluster:
-            started = {place_of(AtPartition.parse(name)): offset for name, offset in starts.items()}
-            era = Era(era.number + 1, target.cluster, started)
+        era = self._era.at(target, starts, lambda: self._id_there(target))
+        if era is None:
+            return False
+        if era is not self._era and era.cluster == self._era.cluster:
+            LOG.warning("cluster %s is another one by its id than before: no position is taken there", era.cluster)
+            self._left = Left()
+        era.called(target.topics)
         callbacks = self._callbacks.configured(self._given, era.noted)
         inner = confluent_kafka.Consumer(self._configured(target, **callbacks))
         self._era, self._names = era, Names.of(target)
-        self._plain = era.number == 1 and self._names.are_plain
+        self._plain = era.is_plain and self._names.are_plain
         # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.
         told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
         left = self._left if self._left.cluster == era.cluster else Left()
@@ -353,6 +363,17 @@ class RoutedReader(RoutedClient):
         with self._changed:
             self._orders.connected(target)
             self._heed()
+        return True
+
+    def _id_there(self, target: Route) -> str:
+        """The id of the cluster where a route leads; empty where it does not answer for some seconds."""
+        asked = confluent_kafka.Consumer(self._configured(target))
+        try:
+            return str(asked.cluster_id(_ID_S) or "")
+        except KafkaException:
+            return ""
+        finally:
+            asked.close()
 
     def _subscribe(self, inner: Any) -> None:
         asked = self._subscribed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import confluent_kafka
@@ -22,10 +22,11 @@ Place = tuple[str, int]
 
 @dataclass
 class Log:
-    """A cluster as its clients see it: what the group has committed, and where logs end."""
+    """A cluster as its clients see it: what the group has committed, where logs end, and its id, if it tells that."""
 
     committed: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
+    id: str = ""
 
 
 class PlainConsumer:
@@ -85,6 +86,9 @@ class PlainConsumer:
             return list(offsets)
         self.log.committed |= self.read
         return [TopicPartition(*place, at) for place, at in self.read.items()]
+
+    def cluster_id(self, timeout: float = -1) -> str | None:
+        return self.log.id or None
 
     def memberid(self) -> str:
         return "member"
@@ -151,7 +155,10 @@ def route(cluster: str = "old", version: int = 1, *topics: str) -> Route:
 
 
 class Told:
-    """In place of a session: the service leads to ``cluster`` and holds by ``hold``; ``ready`` is what it was told."""
+    """In place of a session: the service leads to ``cluster`` and holds by ``hold``; ``ready`` is what it was told.
+
+    ``names`` are what topics are called there, ``servers`` by what it is reached, where that is not its name.
+    """
 
     last: ClassVar[Told]
 
@@ -161,11 +168,20 @@ class Told:
         self.cluster, self.version, self.hold = "old", 1, ""
         self.ready_for: list[tuple[str, dict[str, int], dict[str, int]]] = []
         self.registered = 0
+        self.names: dict[str, str] = {}
+        self.servers = ""
         Told.last = self
 
     def leads(self) -> Route:
         """Where it leads now."""
-        return route(self.cluster, self.version, *self.query.topics)
+        made = route(self.cluster, self.version, *self.query.topics)
+        names = {topic: self.names.get(topic, topic) for topic in made.topics}
+        return replace(made, topics=names, bootstrap=(self.servers,) if self.servers else made.bootstrap)
+
+    def tell(self) -> None:
+        """Tell the route of now, which no switch has led to."""
+        self.version += 1
+        self.follower.on_route(self.leads(), self.hold)
 
     def register(self, query: RouteQuery | None = None) -> Standing:
         self.query = query or self.query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 from anabranch.sdk.callbacks import Callbacks
 from anabranch.sdk.era import Era
 from anabranch.sdk.names import Names
+from tests.unit.sdk.stand import route
 from tests.unit.sdk.test_names import names
 
 pytestmark = pytest.mark.unit
@@ -22,12 +24,44 @@ def message(offset: int = 5, topic: str = "new.t") -> Any:
 
 def test_a_message_is_of_the_era_in_which_it_was_given_out() -> None:
     """U3; the first gives out the client's own, since there is none before."""
-    raw = message()
+    raw, there = message(), names(t="new.t")
     first, second, third = Era(1, "old"), Era(2, "new"), Era(3, "old")
-    given = second.wrapped(raw, names(t="new.t"))
-    assert (given.topic(), second.raw_of(given)) == ("t", raw)
-    assert first.raw_of(given) is None and third.raw_of(given) is None
-    assert first.raw_of(raw) is raw and second.raw_of(raw) is None and Era().raw_of(raw) is None
+    given = second.wrapped(raw, there)
+    assert (given.topic(), second.raw_of(given, there)) == ("t", raw)
+    assert first.raw_of(given, there) is None and third.raw_of(given, there) is None
+    assert first.raw_of(raw, Names()) is raw and second.raw_of(raw, Names()) is None
+    assert Era().raw_of(raw, Names()) is None
+
+
+def test_a_message_or_number_of_a_topic_that_was_called_otherwise_is_of_another_log() -> None:
+    """U3, on the first cluster, too: others go on as they were, and a name that comes back is known of anew."""
+    era, plain, there = Era(1, "old"), Names(), names(t="new.t")
+    old, other = message(topic="t"), message(topic="u")
+    era.called({"t": "t", "u": "u"})
+    era.called({"t": "new.t"})
+    assert (era.is_plain, era.renamed) == (False, {"t"})
+    assert era.raw_of(old, there) is None and era.raw_of(other, there) is other
+    assert not era.takes(TopicPartition("t", 0, 5), there) and era.takes(TopicPartition("u", 0, 5), there)
+    era.wrapped(message(topic="new.t"), there)
+    assert era.takes(TopicPartition("t", 0, 6), there)
+    era.called({"t": "t"})
+    assert not era.takes(TopicPartition("t", 0, 6), plain) and not era.is_plain
+    era.called({"t": "new.t"})
+    assert not era.takes(TopicPartition("t", 0, 6), there)
+
+
+@pytest.mark.parametrize(("there", "goes_on"), [("one", True), ("two", False), ("", None)])
+def test_other_servers_are_those_of_one_cluster_only_by_its_id(there: str, goes_on: bool | None) -> None:
+    """U8; one that says nothing is asked again, and the same servers are not asked at all."""
+    era = Era(1, "old", servers=("a:1",), id="one")
+
+    def found(servers: str, id_there: str) -> Era | None:
+        return era.at(replace(route(), bootstrap=(servers,)), {}, lambda: id_there)
+
+    assert found("a:1", "two") is era
+    came = found("b:1", there)
+    assert (None if came is None else came is era) == goes_on
+    assert came is None or (came.servers, came.number) == (("b:1",), 1 if goes_on else 2)
 
 
 def test_a_number_is_an_offset_of_the_first_cluster_or_was_told_there() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_INVALID, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Message, TopicPartition
 
-from anabranch.sdk import Consumer
-from tests.unit.sdk.stand import SETTINGS, PlainConsumer, Told, put_in
+from anabranch.sdk import Consumer, LostAssignmentError, StaleMessageError, StaleOffsetError
+from tests.unit.sdk.stand import SETTINGS, Log, PlainConsumer, Told, put_in
 
 pytestmark = pytest.mark.unit
 A, B = ("a", 0), ("a", 1)
@@ -148,3 +148,72 @@ def test_partitions_that_were_assigned_by_hand_stay_paused_where_it_goes_on() ->
     led.go("new", {"a-0": 3, "a-1": 4})
     consumer.poll(0)
     assert (PlainConsumer.made[-1].assigned, PlainConsumer.made[-1].paused) == ({A: 3, B: 4}, {A})
+
+
+def test_a_topic_that_is_called_otherwise_on_the_same_cluster_is_another_log() -> None:
+    """No number and no message of before is taken for one of it; of other topics all goes on as it was."""
+    consumer, led, inner = reading()
+    consumer.subscribe(["a", "b"])
+    inner.given(A, ("b", 0))
+    inner.read |= {A: 100, ("b", 0): 200}
+    led.names = {"a": "v2.a"}
+    led.tell()
+    consumer.poll(0)
+    assert PlainConsumer.logs["old"].committed == {A: 100, ("b", 0): 200}
+    again = PlainConsumer.made[-1]
+    again.given(("v2.a", 0), ("b", 0))
+    assert again.assigned == {("v2.a", 0): OFFSET_INVALID, ("b", 0): 200}
+    for offsets in ([TopicPartition("a", 0, 100)], [TopicPartition("b", 0, 200), TopicPartition("a", 0, 100)]):
+        with pytest.raises(StaleOffsetError):
+            consumer.commit(offsets=offsets)
+    with pytest.raises(StaleMessageError):
+        consumer.commit(Message(topic="a", partition=0, offset=99))
+    consumer.commit(offsets=[TopicPartition("b", 0, 200)])
+    assert ("v2.a", 0) not in PlainConsumer.logs["old"].committed
+
+
+def test_partitions_by_hand_of_a_topic_that_is_called_otherwise_are_assigned_anew() -> None:
+    """They begin nowhere there."""
+    consumer = Consumer({**SETTINGS, "group.id": "g"})
+    consumer.assign([TopicPartition(*A, 20)])
+    led = Told.last
+    led.names = {"a": "v2.a"}
+    led.tell()
+    with pytest.raises(LostAssignmentError):
+        consumer.poll(0)
+
+
+@pytest.mark.parametrize(("there", "begins"), [("one", 100), ("two", OFFSET_INVALID)])
+def test_other_servers_lead_to_the_same_cluster_only_by_its_id(there: str, begins: int) -> None:
+    """The positions of another one are not taken there, and numbers neither; where it is the same all goes on."""
+    PlainConsumer.logs |= {"old": Log(id="one"), "old-2": Log(id=there)}
+    PlainConsumer.logs["old-2"].committed = {A: 50} if there == "one" else {}
+    consumer, led, inner = reading(enable_auto_commit=False)
+    inner.given(A)
+    inner.read[A] = 100
+    led.servers = "old-2"
+    led.tell()
+    consumer.poll(0)
+    again = PlainConsumer.made[-1]
+    again.given(A)
+    assert again.assigned == {A: begins}
+    if there == "one":
+        consumer.commit(offsets=[TopicPartition(*A, 100)])
+    else:
+        with pytest.raises(StaleOffsetError):
+            consumer.commit(offsets=[TopicPartition(*A, 100)])
+
+
+def test_where_a_cluster_does_not_tell_its_id_the_consumer_waits_for_it() -> None:
+    """It may be either; once it answers the consumer goes on."""
+    PlainConsumer.logs |= {"old": Log(id="one"), "old-2": Log()}
+    consumer, led, inner = reading(enable_auto_commit=False)
+    inner.given(A)
+    inner.read[A] = 100
+    led.servers = "old-2"
+    led.tell()
+    assert consumer.poll(0) is None and consumer.assignment() == []
+    PlainConsumer.logs["old-2"].id = "one"
+    consumer.poll(0)
+    PlainConsumer.made[-1].given(A)
+    assert PlainConsumer.made[-1].assigned == {A: 100}
