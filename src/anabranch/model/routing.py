@@ -85,6 +85,11 @@ class Route:
             other.may_write,
         )
 
+    def places_as(self, other: Route) -> bool:
+        """Whether a place in a log by one is that place by the other: of topics of both, the logs are the same."""
+        both = self.topics.keys() & other.topics.keys()
+        return self.cluster == other.cluster and all(self.topics[topic] == other.topics[topic] for topic in both)
+
 
 UNPLACED = "unacknowledged"
 """Under what a producer counts messages in doubt that it cannot name by their partition."""

@@ -5,6 +5,8 @@ Invariants
     R7  a change after which the live consumers of one group would be on two clusters is refused, with their names.
     R9  one that leads clients of one topic from one cluster to two topics of another is refused: a link copies it to
         one of them alone, and positions are those there.
+    R10 clients for which a topic would be called otherwise on their own cluster are named: a link copies to another
+        cluster, so that no switch can move them.
 """
 
 from __future__ import annotations
@@ -33,6 +35,14 @@ class ClientMove:
     def changes_cluster(self) -> bool:
         """Whether it is led to another cluster, so that its position there matters."""
         return self.before is not None and self.after is not None and self.before.cluster != self.after.cluster
+
+    @property
+    def renames(self) -> Mapping[str, str]:
+        """Topics that are called otherwise from then on, by their names there before, where it stays on its cluster."""
+        if self.before is None or self.after is None or self.changes_cluster:
+            return {}
+        led = led_topics(self.client.query, self.before, self.after)
+        return {here: there for here, there in led.items() if here != there}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,7 @@ def not_waited_for(stale: Impact, live: Impact) -> list[Reason]:
         )
         for group, (before, after) in sorted(groups.items())
     ]
+    found += renamed(stale.moves, Severity.WARNING)
     if writers:
         found.append(
             Reason.found(
@@ -158,6 +169,24 @@ def _two_names(moves: Iterable[ClientMove]) -> Iterator[Reason]:
             told = "; ".join(f"{name} ({_few(whose)})" for name, whose in sorted(names.items()))
             what = f"topic {topic} of {before} would be {len(names)} topics on {after}: {told}"
             yield Reason.found(Severity.ERROR, what, "have all rules that lead there name it alike")
+
+
+def renamed(moves: Iterable[ClientMove], severity: Severity = Severity.ERROR) -> list[Reason]:
+    """Topics that would be called otherwise on a cluster where their clients stay (R10)."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for move in moves:
+        for here, there in move.renames.items():
+            assert move.before is not None
+            found.setdefault((move.before.cluster, here, there), []).append(move.client.words)
+    return [
+        Reason.found(
+            severity,
+            f"topic {here} would be {there} on {cluster} for {_few(names)}: that is another log, where a group goes on "
+            "at what it has committed, else by its auto.offset.reset, and no link moves it there",
+            "end these clients before and start them again after it, or have each go over as it hears of it: --at-once",
+        )
+        for (cluster, here, there), names in sorted(found.items())
+    ]
 
 
 def _parted(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, Route | None]]) -> list[Reason]:

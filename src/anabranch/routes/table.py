@@ -95,7 +95,7 @@ class RouteVersion:
 
 
 def may_move(before: RouteTable, after: RouteTable) -> bool:
-    """Whether some client could be led to another cluster once a table takes the place of another.
+    """Whether some client could be led to another cluster, or other topics, once a table takes the place of another.
 
     It does not depend on which clients there are: True also where nobody is moved.
     """
@@ -105,9 +105,9 @@ def may_move(before: RouteTable, after: RouteTable) -> bool:
     )
 
 
-def _leads(destination: Destination) -> tuple[str, str]:
-    return destination.cluster, destination.code
+def _leads(destination: Destination) -> tuple[str, str, str]:
+    return destination.cluster, destination.code, destination.topics
 
 
-def _rules_lead(table: RouteTable) -> list[tuple[int, Match, tuple[str, str]]]:
+def _rules_lead(table: RouteTable) -> list[tuple[int, Match, tuple[str, str, str]]]:
     return [(rule.priority, rule.match, _leads(rule.destination)) for rule in table.rules]

@@ -20,7 +20,7 @@ from anabranch.model.routing import UNPLACED, ClientRole, WhenLost
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.planning import named_clients
-from anabranch.routes.impact import impact
+from anabranch.routes.impact import impact, renamed
 from anabranch.routes.journal import ready_of, switch_fields
 from anabranch.routes.switch import (
     Action,
@@ -227,8 +227,8 @@ class SwitchSteps:
             self._say(f"instances that have not said whom they know: {', '.join(missing)}")
             return None
         moved = impact(self._routing.route, taken.after, await self._registry.live())
-        if moved.forbids:
-            return replace(journal, gathered=True, why=moved.forbids[0].what)
+        if against := (*moved.forbids, *renamed(moved.moves)):
+            return replace(journal, gathered=True, why=against[0].what)
         made = replace(journal, gathered=True, named=named_clients(moved))
         links = dict(journal.links)
         for pair, topics in made.topics_by_pair().items():

@@ -105,7 +105,7 @@ class Switching:
 
     def _would_move(self, taken: Taken, query: RouteQuery) -> bool:
         try:
-            return self._routing.route(query).cluster != taken.after(query).cluster
+            return not self._routing.route(query).places_as(taken.after(query))
         except RefusedError:
             return False
 

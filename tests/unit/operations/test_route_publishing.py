@@ -15,7 +15,7 @@ from anabranch.model.reasons import Severity
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
 from anabranch.operations.routes import apply, rollback
 from anabranch.operations.routes.desk import Switched, SwitchOrder
-from anabranch.operations.routes.planning import ForbiddenImpactError, SwitchLink
+from anabranch.operations.routes.planning import ForbiddenImpactError, RenamedInPlaceError, SwitchLink
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.pattern import Pattern
 from anabranch.routes.switch import SwitchPolicy
@@ -158,6 +158,27 @@ def test_what_could_move_somebody_is_published_by_a_switch_though_nobody_is_know
         assert not planned.switch
         assert (await apply.apply(desk, planned)).switch == "s"
         assert [one.links for one in desk.switches] == [{}]
+
+    asyncio.run(run())
+
+
+def test_a_topic_that_live_clients_have_gets_no_other_name_on_its_cluster_unless_it_is_said_to_be_at_once() -> None:
+    """They have no place in that log; who comes meanwhile is held, so that nobody goes over without a word."""
+    renamed = RouteTable({"orders": Code("orders", Destination("old", topics="v2.{topic}"))})
+    desk = Desk(registered=[client("billing"), client(number=2)])
+
+    async def run() -> None:
+        await published(desk, OLD)
+        with pytest.raises(RenamedInPlaceError) as told:
+            await apply.plan(desk, renamed, "why")
+        assert "topic sales would be v2.sales on old for consumer shop (host-1, pid 1)" in told.value.message
+        assert "--at-once" in told.value.hint and len(desk.versions) == 1
+        at_once = await apply.plan(desk, renamed, "why", SwitchPolicy(at_once=True))
+        assert ["would be v2.sales" in one.what for one in at_once.reasons] == [True]
+        assert (await apply.apply(desk, at_once)).version == 2 and not desk.switches
+        desk.registered = []
+        await apply.apply(desk, await rollback.plan(desk, 1, "back"))
+        assert len(desk.switches) == 1
 
     asyncio.run(run())
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.model.reasons import Severity
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
-from anabranch.routes.impact import Impact, impact, not_waited_for
+from anabranch.routes.impact import Impact, impact, not_waited_for, renamed
 from anabranch.routes.routing import router
 from anabranch.routes.table import RouteTable, may_move
 from tests.chance import examples
@@ -69,10 +70,27 @@ def test_readers_that_are_left_behind_are_named() -> None:
 
 def test_other_names_and_addresses_move_a_client_too() -> None:
     """Though it stays on its cluster, it has to begin again."""
-    renamed = change(table(), table({"orders": {"cluster": "old", "topics": "v2.{topic}"}}), [WRITER])
+    renamed_ = change(table(), table({"orders": {"cluster": "old", "topics": "v2.{topic}"}}), [WRITER])
     moved = change(table(), table(clusters={"old": {"bootstrap": ["other:9092"]}}), [WRITER])
-    for found in (renamed, moved):
+    for found in (renamed_, moved):
         assert [(move.client.id, move.changes_cluster) for move in found.moves] == [("p", False)]
+    assert [reason.what.split(":")[0] for reason in renamed(renamed_.moves)] == [
+        "topic orders would be v2.orders on old for producer p (host-1, pid 42)"
+    ]
+    assert not renamed(moved.moves)
+
+
+def test_a_topic_that_is_called_otherwise_on_its_cluster_is_named_with_its_clients() -> None:
+    """R10; on another cluster a link copies it under that name."""
+    two = {"orders": {"cluster": "old", "topics": "v2.{topic}"}}
+    elsewhere = {"orders": {"cluster": "new", "topics": "v2.{topic}"}}
+    (found,) = renamed(change(table(), table(two), [*READERS, WRITER]).moves)
+    assert "for consumer c0 (host-1, pid 42), consumer c1 (host-1, pid 42), consumer c2" in found.what
+    assert "and 1 more" in found.what and "--at-once" in found.fix
+    assert not renamed(change(table(), table(elsewhere), READERS).moves)
+    assert not renamed(change(table(), table(two), [client("idle", ClientRole.PRODUCER, ())]).moves)
+    gone = not_waited_for(change(table(), table(two), READERS), change(table(), table(two), []))
+    assert [reason.severity for reason in gone] == [Severity.WARNING]
 
 
 def test_of_clients_that_are_not_heard_of_it_is_said_what_becomes_of_them() -> None:
@@ -133,21 +151,21 @@ def test_an_impact_names_those_who_have_to_change_and_forbids_every_split(
 
 
 def test_what_a_table_may_do_to_a_client_that_is_not_known() -> None:
-    """Other names, addresses and rights, a new code and one that is gone lead nobody to another cluster."""
+    """Addresses and rights, a new code and one that is gone lead nobody to another cluster, or another topic."""
     lead = {"cluster": "old"}
     plain = table({"orders": lead, "shop": lead}, rule("r", "new", group="g"))
     for other in (
         table({"orders": lead, "shop": lead, "more": {"cluster": "new"}}, rule("r", "new", group="g")),
         table({"orders": lead}, rule("r", "new", group="g")),
-        table(
-            {"orders": {**lead, "topics": "v2.{topic}"}, "shop": {**lead, "write": False}}, rule("r", "new", group="g")
-        ),
+        table({"orders": lead, "shop": {**lead, "write": False}}, rule("r", "new", group="g")),
         table({"orders": lead, "shop": lead}, rule("another", "new", group="g")),
     ):
         assert not may_move(plain, other)
     for other in (
         table({"orders": {"cluster": "new"}, "shop": lead}, rule("r", "new", group="g")),
         table({"orders": {"code": "shop"}, "shop": lead}, rule("r", "new", group="g")),
+        table({"orders": {**lead, "topics": "v2.{topic}"}, "shop": lead}, rule("r", "new", group="g")),
+        table({"orders": lead, "shop": lead}, rule("r", {"cluster": "new", "topics": "v2.{topic}"}, group="g")),
         table({"orders": lead, "shop": lead}),
         table({"orders": lead, "shop": lead}, rule("r", "new", group="h")),
         table({"orders": lead, "shop": lead}, rule("r", "new", 9, group="g")),

@@ -490,6 +490,32 @@ def test_whom_the_table_would_refuse_gives_the_switch_up(store: Store, world: Wo
     run(test())
 
 
+def test_a_topic_of_a_live_client_gets_no_other_name_on_its_cluster_and_who_comes_is_held_meanwhile(
+    store: Store, world: World
+) -> None:
+    """The client has no place in that log; one that comes begins there alone."""
+
+    async def test() -> None:
+        here = await store.node()
+        renamed = {**AFTER, "codes": {**BEFORE["codes"], "orders": {"cluster": "old", "topics": "v2.{topic}"}}}
+        begun = SwitchOrder(table_of(renamed, "a test"), 1, "a test", SwitchPolicy(), {})
+        await here.register(W, WRITER)
+        await here.switching.begin(begun, "mei")
+        journal = await here.go_on()
+        assert journal.state is SwitchState.CANCELLED and "sales would be v2.sales on old" in journal.why
+        await here.registry.remove(ACCOUNT, W)
+        switch = await here.switching.begin(begun, "mei")
+        await here.step()
+        assert await here.register(A, APART) is None and await here.register(R, READER) == switch
+        here.watching.open(R)
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert dict(here.routing.route(READER).topics) == {"sales": "v2.sales"}
+        kind, last = here.events(R)[-1]
+        assert (kind, last["route"]["topics"]) == ("go", {"sales": "v2.sales"})
+
+    run(test())
+
+
 # -- asking to pause -----------------------------------------------------------------------------------
 
 

@@ -17,8 +17,8 @@ async def plan(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPo
 async def apply(desk: RouteDesk, planned: RoutesPlan) -> RoutesPublished:
     """Publish it, and move live clients by a switch; a table that applies already is not published again.
 
-    A table that could move somebody is published by a switch also where nobody is known who moves: a client that
-    registers meanwhile is held until it is published, or moved like the others.
+    A table that could move somebody, or have them go on with other topics, is published by a switch also where nobody
+    is known who moves: a client that registers meanwhile is held until it is published, or moved like the others.
 
     Raises PlanChangedError if the plan has changed, SwitchCancelledError, RefusedError where another table was
     published meanwhile.

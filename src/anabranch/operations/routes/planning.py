@@ -18,7 +18,7 @@ from anabranch.model.routing import Client, ClientRole, WhenLost
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
-from anabranch.routes.impact import ClientMove, Impact, impact, led_topics, not_waited_for
+from anabranch.routes.impact import ClientMove, Impact, impact, led_topics, not_waited_for, renamed
 from anabranch.routes.remembered import RememberedRoutes
 from anabranch.routes.switch import NamedClient, Pair, SwitchPolicy
 from anabranch.routes.table import RouteTable
@@ -111,20 +111,32 @@ class ForbiddenImpactError(RefusedError):
         return self.reasons[0].fix
 
 
+@dataclass(eq=False)
+class RenamedInPlaceError(ForbiddenImpactError):
+    """A table would have live clients go on with another topic of the same cluster, in which they have no place."""
+
+
 async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy) -> RoutesPlan:
-    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError."""
+    """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError.
+
+    RenamedInPlaceError, too, unless clients go over at once.
+    """
     newest, known = await asyncio.gather(desk.newest(), desk.clients())
     now = now_ms()
     clients, stale = [one for one in known if one.is_live(now)], [one for one in known if not one.is_live(now)]
     before, base = (RouteTable(), 0) if newest is None else (newest.table, newest.version)
     # Rules are held against each other, and clients against both tables: of thousands it would be felt.
     found, moved = await asyncio.to_thread(_found, before, base, table, clients, stale, desk.contexts())
+    renames = renamed(moved.moves)
+    if renames and not policy.at_once:
+        raise RenamedInPlaceError(tuple(renames))
     pairs = moved_pairs(moved)
     joined = () if policy.at_once else await _links(desk, pairs)
     if pairs and policy.at_once:
         found = (*found, _AT_ONCE)
     elif pairs:
         found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *await _wider(desk, moved))
+    found = (*found, *(Reason.found(Severity.WARNING, one.what) for one in renames))
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
