@@ -10,6 +10,7 @@ import structlog
 
 from anabranch.config.routes_file import table_fields
 from anabranch.errors import AnabranchError
+from anabranch.kafka.security import open_cluster
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
@@ -64,6 +65,24 @@ class ServiceDesk:
     async def why_away(self, cluster: str) -> str:
         """Why a cluster does not answer within some seconds, empty where it does."""
         return await self.clusters.why_away(cluster, _ANSWER_S)
+
+    async def cluster_id(self, context: ClusterContext) -> str:
+        """The id of the cluster that a context leads to; empty where it does not answer within some seconds.
+
+        So it is where it asks for a login that is not the service's own for that cluster: the secrets are others'.
+        """
+        is_own = context == self.routing.contexts.get(context.name)
+        tls = context.security.tls
+        if not is_own and (context.security.login is not None or (tls is not None and tls.cert_file is not None)):
+            return ""
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                if is_own:
+                    return await self.clusters.cluster(context.name).cluster_id()
+                async with open_cluster(context) as asked:
+                    return await asked.cluster_id()
+        except (AnabranchError, TimeoutError):
+            return ""
 
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """The link that copies topics from one cluster to another, where they are called so.

@@ -14,6 +14,7 @@ from anabranch.model.plans import PlanChangedError
 from anabranch.model.reasons import Severity
 from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
 from anabranch.operations.routes import apply, rollback
+from anabranch.operations.routes.addresses import ReaddressedError
 from anabranch.operations.routes.desk import Switched, SwitchOrder
 from anabranch.operations.routes.planning import ForbiddenImpactError, RenamedInPlaceError, SwitchLink
 from anabranch.routes.errors import InvalidTableError
@@ -43,6 +44,7 @@ class Desk:
     registered: list[Client] = field(default_factory=list)
     switches: list[SwitchOrder] = field(default_factory=list)
     is_wider: bool = False
+    ids: dict[str, str] = field(default_factory=dict)
 
     async def newest(self) -> RouteVersion | None:
         """The last one."""
@@ -63,6 +65,10 @@ class Desk:
     async def why_away(self, cluster: str) -> str:
         """It answers, unless it is called so."""
         return "cluster gone is gone" if cluster == "gone" else ""
+
+    async def cluster_id(self, context: ClusterContext) -> str:
+        """As a test has it, by the first of its addresses."""
+        return self.ids.get(context.bootstrap[0], "")
 
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """Of one name, whatever it copies."""
@@ -179,6 +185,33 @@ def test_a_topic_that_live_clients_have_gets_no_other_name_on_its_cluster_unless
         desk.registered = []
         await apply.apply(desk, await rollback.plan(desk, 1, "back"))
         assert len(desk.switches) == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("there", "is_other"), [("one", False), ("two", True), ("", False)])
+def test_new_addresses_that_are_another_cluster_are_refused_unless_it_is_said_to_be_at_once(
+    there: str, is_other: bool
+) -> None:
+    """By its id; where nobody knows that it is said.  A name to which nobody was led before may stand for any."""
+    desk = Desk(registered=[client("billing")], ids={"old:1": "one", "old-2:1": there})
+    elsewhere = {"old": ClusterContext("old", ("old-2:1",), PLAIN)}
+    readdressed = replace(OLD, clusters=elsewhere)
+
+    async def run() -> None:
+        await published(desk, NEW)
+        assert not [one for one in (await apply.plan(desk, readdressed, "why")).reasons if "old-2:1" in one.what]
+        desk.versions.clear()
+        await published(desk, OLD)
+        if is_other:
+            with pytest.raises(ReaddressedError) as told:
+                await apply.plan(desk, readdressed, "why")
+            assert "old-2:1 is not cluster old" in told.value.message and "context add" in told.value.hint
+        at_once = SwitchPolicy(at_once=True)
+        planned = await apply.plan(desk, readdressed, "why", at_once if is_other else SwitchPolicy())
+        said = [one.what for one in planned.reasons if "old-2:1" in one.what]
+        assert len(said) == (there != "one")
+        assert (await apply.apply(desk, planned)).version == 2
 
     asyncio.run(run())
 

@@ -74,6 +74,10 @@ class RouteDesk(Protocol):
         """Why a cluster does not answer, empty where it does; not waited for long."""
         ...
 
+    async def cluster_id(self, context: ClusterContext) -> str:
+        """The id of the cluster that a context leads to, empty where that is not known; not waited for long."""
+        ...
+
     async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
         """The link that copies topics from one cluster to another, where they are called so; raises NoLinkError."""
         ...

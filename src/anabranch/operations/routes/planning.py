@@ -15,6 +15,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.routing import Client, ClientRole, WhenLost
+from anabranch.operations.routes.addresses import other_addresses
 from anabranch.operations.routes.desk import RouteDesk
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
@@ -119,7 +120,7 @@ class RenamedInPlaceError(ForbiddenImpactError):
 async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: SwitchPolicy) -> RoutesPlan:
     """The plan that publishes a table; raises InvalidTableError, ForbiddenImpactError, NoLinkError, ClusterError.
 
-    RenamedInPlaceError, too, unless clients go over at once.
+    RenamedInPlaceError and ReaddressedError, too, unless clients go over at once.
     """
     newest, known = await asyncio.gather(desk.newest(), desk.clients())
     now = now_ms()
@@ -136,7 +137,8 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
         found = (*found, _AT_ONCE)
     elif pairs:
         found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *await _wider(desk, moved))
-    found = (*found, *(Reason.found(Severity.WARNING, one.what) for one in renames))
+    readdressed = await other_addresses(desk, before, table, policy.at_once)
+    found = (*found, *(Reason.found(Severity.WARNING, one.what) for one in renames), *readdressed)
     seen = {
         "groups": {group: list(ends) for group, ends in moved.groups.items()},
         "links": [[one.before, one.after, one.link] for one in joined],
