@@ -29,7 +29,9 @@ from anabranch.kafka.groups import (
     describe,
     list_groups,
 )
+from anabranch.kafka.groups.rights import group_operations
 from anabranch.kafka.security import open_cluster
+from anabranch.model import acls
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.topics import TopicPartition
 from anabranch.sandbox import ClusterSpec, SandboxCluster
@@ -66,6 +68,28 @@ async def until_allowed(client: Client, group: str) -> None:
     async with asyncio.timeout(TIMEOUT_S):
         while group not in {one.name for one in await list_groups(client)}:
             await asyncio.sleep(0.05)
+
+
+def test_what_may_be_done_with_a_group_is_told_before_it_is_there(guarded: SandboxCluster) -> None:
+    """Of one with commits, too; where not even looking is permitted it is nothing."""
+    allow(guarded, ResourceType.GROUP, "seen", AclOperation.DESCRIBE)
+    allow(guarded, ResourceType.GROUP, "unmade", AclOperation.READ)
+
+    async def go() -> None:
+        async with open_cluster(context_of(guarded)) as admin, open_cluster(context_of(guarded, "alice")) as alice:
+            await commit(admin, "seen", {OPEN: Commit(3)})
+            await until_allowed(alice, "seen")
+            describe_, read = acls.AclOperation.DESCRIBE, acls.AclOperation.READ
+            async with asyncio.timeout(TIMEOUT_S):
+                while not (found := await group_operations(alice, ["seen", "unmade", "hidden"]))["unmade"]:
+                    await asyncio.sleep(0.05)
+            assert found["seen"] == {describe_}
+            assert found["unmade"] == {describe_, read}
+            assert found["hidden"] == set()
+            mine = (await group_operations(admin, ["seen"]))["seen"]
+            assert mine is not None and {describe_, read} <= mine
+
+    asyncio.run(go())
 
 
 def test_a_group_that_we_may_not_describe_is_not_listed_and_refused_by_name(guarded: SandboxCluster) -> None:

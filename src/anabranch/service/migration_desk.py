@@ -13,8 +13,10 @@ from pathlib import Path
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
+from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part
 from anabranch.model.link import UnknownLinkError
+from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.jobs.outcome import last_error
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.links import run as link_run
@@ -148,6 +150,14 @@ class ServiceMigrationDesk:
     async def let_go(self, leg: Leg, run: WaveRun) -> None:
         """Have those that paused go on where they were."""
         await self._routes.let_go(leg, run.id)
+
+    async def against(self, leg: Leg, part: Part) -> tuple[Reason, ...]:
+        """Hooks that the service does not have, and why codes could not be led; raises ClusterError."""
+        hooks = leg.wave.hooks
+        wanted = [hooks.fence] if part is not Part.CONSUMERS and FenceKind.HOOK in leg.wave.fences else []
+        missing = [UnknownHookError(name) for name in (*wanted, hooks.release) if name and name not in self.hooks]
+        found = [Reason.found(Severity.ERROR, one.message, one.hint) for one in missing]
+        return (*found, *(await self._routes.against(leg, part) if leg.wave.codes else ()))
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""

@@ -20,12 +20,13 @@ from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import told_by
+from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
-from anabranch.model.reasons import errors
+from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.routing import ClientRole, WhenLost
 from anabranch.operations.migrations.engine import NotYetError
-from anabranch.operations.migrations.leading import led
+from anabranch.operations.migrations.leading import faults_of, led
 from anabranch.operations.routes.desk import SwitchOrder
 from anabranch.operations.routes.planning import named_clients, plan_table
 from anabranch.routes.check import check
@@ -178,6 +179,26 @@ class MigrationRoutes:
                 raise NotYetError(f"switch {under_way.id} has ended") from None
         paused = f"{len(under_way.ready)} of {len(under_way.named)} clients have paused"
         raise NotYetError(f"switch {under_way.id} is {under_way.state.value}: {paused}")
+
+    async def against(self, leg: Leg, part: Part) -> tuple[Reason, ...]:
+        """Why ``lead`` would be refused now, all of it; it changes nothing.  Raises UnknownPluginError, ClusterError.
+
+        What is there by then may be another table, and other clients: each is looked at again.  Where clients pause
+        first, ``hold`` looks at whom it moves, before anything is pinned.
+        """
+        newest = await self.desk.newest()
+        before = RouteTable() if newest is None else newest.table
+        if faults := faults_of(before, leg, part):
+            return tuple(Reason.found(Severity.ERROR, one.message, one.hint) for one in faults)
+        table = led(before, leg, part)
+        if table == before or FenceKind.ROUTES in leg.wave.fences:
+            return ()
+        try:
+            planned = await plan_table(self.desk, table, "", SwitchPolicy(at_once=True))  # by whichever link
+            _check_topics(leg, named_clients(planned.impact))
+        except RefusedError as error:
+            return (Reason.found(Severity.ERROR, error.message, error.hint),)
+        return ()
 
     # -- parts of it -----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from anabranch.migration.spec import CopyRules, Limits, Migration, Wave, WaveOrd
 from anabranch.migration.steps import MigrationStep, Part, StepKind, parts, start_steps, switch_steps
 from anabranch.model.clock import now_ms
 from anabranch.model.link import ModePolicy, UnknownLinkError
+from anabranch.model.reasons import Reason
 from anabranch.operations.groups import undo
 from anabranch.operations.migrations.engine import KeptRun, carry_out
 from anabranch.operations.migrations.steps import ClusterSteps
@@ -131,6 +132,10 @@ class Stand:
     async def groups_led(self, *_: object) -> frozenset[str]:
         """None."""
         return frozenset()
+
+    async def against(self, *_: object) -> tuple[Reason, ...]:
+        """Nothing."""
+        return ()
 
     async def hold(self, *_: object) -> None:
         """Nobody uses the SDK here."""

@@ -23,6 +23,7 @@ from anabranch.operations.migrations.leading import (
     CodeGoneError,
     NamesNotSaidError,
     RuleInTheWayError,
+    faults_of,
     led,
 )
 from anabranch.routes.check import check
@@ -223,3 +224,16 @@ def test_those_of_the_part_are_led_there_and_nobody_else(
     renamed = naming.load(names, "old").renamed(str(here[1]))
     assert there == (("new", renamed) if goes else here)
     assert replace(after, codes={}, rules=()) == replace(before, codes={}, rules=())
+
+
+def test_all_codes_that_cannot_be_led_are_told_at_once() -> None:
+    """One that is gone, one that leads elsewhere, one with a rule of its own; the fourth is led."""
+    found = table(
+        rule("some", Destination(cluster="new"), code="ruled", client_id="till"),
+        away=Destination(cluster="third"),
+        ruled=Destination(cluster="old"),
+        fine=Destination(cluster="old"),
+    )
+    faults = faults_of(found, leg("gone", "away", "ruled", "fine"), Part.ALL)
+    assert [type(one) for one in faults] == [CodeGoneError, CodeElsewhereError, RuleInTheWayError]
+    assert faults_of(found, leg("fine"), Part.ALL) == ()

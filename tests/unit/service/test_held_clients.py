@@ -39,3 +39,26 @@ def test_who_is_held_has_been_let_go_once_that_is_said(store: Store, world: Worl
         assert here.switching.hold(W, WRITER) is None
 
     run(test())
+
+
+def test_a_wave_whose_codes_could_not_be_led_hears_it_before_its_switch(store: Store, world: World) -> None:
+    """And one of whose clients uses topics that it does not have; nothing is begun by asking."""
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        desk = ServiceDesk(store.stored, here.routing, here.registry, here.switching, here.clusters, "mei")
+        routes = MigrationRoutes(desk)
+
+        async def told(wave: Wave) -> list[str]:
+            leg = Leg(Migration("move", "old", "new", (wave,)), wave)
+            return [one.what for one in await routes.against(leg, Part.ALL)]
+
+        assert await told(WAVE) == []
+        gone = Wave("sales", ("sales",), ("billing",), codes=("gone", "lost"))
+        assert await told(gone) == [f"wave sales: the route table has no code '{one}'" for one in gone.codes]
+        narrow = Wave("sales", ("other",), ("billing",), codes=("orders",))
+        assert ["uses topics that the wave does not have: sales" in one for one in await told(narrow)] == [True]
+        assert here.switching.open is None
+
+    run(test())

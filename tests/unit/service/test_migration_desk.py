@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from anabranch.migration.legs import Leg
+from anabranch.migration.spec import FenceKind, Hooks, Migration, Wave
+from anabranch.migration.steps import Part
+from anabranch.model.reasons import Severity
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.service import migration_desk
 from anabranch.service.migration_desk import DifferentCopyError, ServiceMigrationDesk
@@ -42,3 +46,15 @@ async def test_a_silent_comparison_is_waited_for_while_its_job_lives(monkeypatch
         await desk(lives=True).verify("new", "move-shop", 0)
     with pytest.raises(DifferentCopyError, match="says nothing: its job is gone"):
         await desk(lives=False).verify("new", "move-shop", 0)
+
+
+async def test_hooks_that_the_service_does_not_have_are_told_before_one_is_needed() -> None:
+    """The one that lets applications go on is run past the point of no return, where it would be waited for."""
+    wave = Wave("shop", ("orders",), fences=(FenceKind.HOOK,), hooks=Hooks("stop", "go"))
+    leg = Leg(Migration("move", "old", "new", (wave,)), wave)
+    nobody: Any = None
+    found = await ServiceMigrationDesk(nobody, nobody, {}).against(leg, Part.ALL)
+    assert [one.what for one in found] == [f"the service has no hook '{name}'" for name in ("stop", "go")]
+    assert {one.severity for one in found} == {Severity.ERROR}
+    consumers = await ServiceMigrationDesk(nobody, nobody, {"go": ["true"]}).against(leg, Part.CONSUMERS)
+    assert consumers == ()

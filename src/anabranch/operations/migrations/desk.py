@@ -11,6 +11,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import Wave
 from anabranch.migration.steps import Part
+from anabranch.model.reasons import Reason
 
 Result = Mapping[str, Any] | None
 """What a step writes down for later ones."""
@@ -33,6 +34,9 @@ class MigrationDesk(Protocol):
 
         Raises NotYetError while it is under way, and RefusedError where something differs.
         """
+
+    async def against(self, leg: Leg, part: Part) -> tuple[Reason, ...]:
+        """What forbids to lead a part of a wave, or is worth a look: hooks that are not there, codes that lead away."""
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""

@@ -16,11 +16,14 @@ from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import MigrationStep, StepKind, holds_clients
 from anabranch.migration.words import counted
-from anabranch.operations.migrations import fencing
+from anabranch.model.plans import REQUEST
+from anabranch.model.reasons import Reason
+from anabranch.operations.migrations import fencing, ready
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
 from anabranch.operations.migrations.found import tail_told
 from anabranch.operations.migrations.lost_groups import UnknownGroupError
+from anabranch.operations.migrations.ready import WaveNotReadyError
 from anabranch.operations.migrations.steps import ClusterSteps
 
 _LOOKS = {
@@ -44,6 +47,7 @@ class SeenStep:
     """A step as it would go now: ``waits`` for something, ``forbidden``, or neither; ``what`` says what was seen.
 
     ``doubts`` are what would be lost, or not known, in sentences; ``fix`` is what to do about what forbids it.
+    ``against`` are all reasons of a step that looks for many.
     """
 
     kind: StepKind
@@ -54,6 +58,7 @@ class SeenStep:
     forbidden: bool = False
     doubts: tuple[str, ...] = ()
     fix: str = ""
+    against: tuple[Reason, ...] = field(default=(), metadata=REQUEST)
 
 
 @dataclass(eq=False)
@@ -76,15 +81,27 @@ class DrySteps:
                 found = replace(found, what=await _fence(self.real.scene(run, step)))
         except NotYetError as error:
             found = replace(found, what=error.message, waits=True)
+        except WaveNotReadyError as error:
+            found = replace(found, what=error.message, forbidden=True, fix=error.hint)
         except UnknownGroupError as error:
             found = await _unless_handed_over(found, self.real.scene(run, step), error)
         except AnabranchError as error:
             found = replace(found, what=error.message, forbidden=True, fix=error.hint)
+        if step.kind is StepKind.PREFLIGHT:
+            found = await _all_against(found, self.real.scene(run, step))
         self.seen.append(found)
         return result
 
     async def put_back(self, run: WaveRun, step: MigrationStep) -> None:
         """Nothing was done."""
+
+
+async def _all_against(found: SeenStep, scene: Scene) -> SeenStep:
+    """Every reason against a switch, also where it would wait for something before it asked for them."""
+    try:
+        return replace(found, against=await ready.reasons(scene))
+    except AnabranchError as error:
+        return replace(found, what=error.message, forbidden=True, fix=error.hint)
 
 
 async def _unless_handed_over(found: SeenStep, scene: Scene, error: UnknownGroupError) -> SeenStep:

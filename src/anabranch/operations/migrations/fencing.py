@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.acls import create_acls, delete_acls, describe_acls
+from anabranch.kafka.cluster import Cluster
 from anabranch.migration.inherited import BEFORE, DENIED, MADE
+from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.steps import StepKind
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
@@ -63,7 +65,18 @@ def _denial(topic: str, principal: str) -> Acl:
 
 
 def _denials(scene: Scene, rules: Iterable[Acl]) -> tuple[Acl, ...]:
-    return denials(scene.wave, scene.leg.topics, rules, scene.here.transport.principal)
+    return denied_by(scene.leg, scene.here, rules)
+
+
+def denied_by(leg: Leg, here: Cluster, rules: Iterable[Acl]) -> tuple[Acl, ...]:
+    """The rules of the fence on the cluster that a leg leaves."""
+    return denials(leg.wave, leg.topics, rules, here.transport.principal)
+
+
+def check_named(wave: Wave, found: tuple[Acl, ...], here: Cluster) -> None:
+    """Raise NobodyToDenyError for a fence without a rule."""
+    if not found:
+        raise NobodyToDenyError(wave.name, here.name)
 
 
 async def already_denied(scene: Scene) -> Result:
@@ -81,8 +94,7 @@ async def already_denied(scene: Scene) -> Result:
 async def planned(scene: Scene) -> tuple[Acl, ...]:
     """The rules of the fence; raises NobodyToDenyError, NoAuthorizerError."""
     found = _denials(scene, await describe_acls(scene.here))
-    if not found:
-        raise NobodyToDenyError(scene.wave.name, scene.here.name)
+    check_named(scene.wave, found, scene.here)
     return found
 
 

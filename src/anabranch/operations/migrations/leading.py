@@ -87,26 +87,45 @@ def led(table: RouteTable, leg: Leg, part: Part) -> RouteTable:
 
     Raises CodeGoneError, CodeElsewhereError, RuleInTheWayError, NamesNotSaidError, UnknownPluginError.
     """
+    after, faults = _led(table, leg, part)
+    if faults:
+        raise faults[0]
+    return after
+
+
+def faults_of(table: RouteTable, leg: Leg, part: Part) -> tuple[RefusedError, ...]:
+    """All that `led` refuses; raises UnknownPluginError."""
+    return _led(table, leg, part)[1]
+
+
+def _led(table: RouteTable, leg: Leg, part: Part) -> tuple[RouteTable, tuple[RefusedError, ...]]:
+    """The table, without the codes of the faults that are found."""
     codes = dict(table.codes)
     own = {role_rule for code in leg.wave.codes for role_rule in _own(leg, code).values()}
     rules = [rule for rule in table.rules if (rule.name, rule.match) not in own]
+    faults: list[RefusedError] = []
     for name in leg.wave.codes:
         if name not in codes:
-            raise CodeGoneError(leg.wave.name, name)
-        code = codes[name]
-        where = {role: _where(table, leg, code, role) for role in ClientRole}
-        where |= dict.fromkeys(_ROLES[part], leg.there)
-        _check_rules(rules, leg, code, part)
-        home = code.destination.cluster
-        if len(set(where.values())) == 1:
-            codes[name] = replace(code, destination=_destination(leg, code, where[ClientRole.CONSUMER]))
+            faults.append(CodeGoneError(leg.wave.name, name))
             continue
-        (role,) = (role for role, cluster in where.items() if cluster != home)
-        above = 1 + max((rule.priority for rule in rules if _is_for(rule, name)), default=0)
-        destination = _destination(leg, code, where[role])
+        code = codes[name]
+        try:
+            where = {role: _where(table, leg, code, role) for role in ClientRole}
+            where |= dict.fromkeys(_ROLES[part], leg.there)
+            _check_rules(rules, leg, code, part)
+            home = code.destination.cluster
+            if len(set(where.values())) == 1:
+                codes[name] = replace(code, destination=_destination(leg, code, where[ClientRole.CONSUMER]))
+                continue
+            (role,) = (role for role, cluster in where.items() if cluster != home)
+            above = 1 + max((rule.priority for rule in rules if _is_for(rule, name)), default=0)
+            destination = _destination(leg, code, where[role])
+        except (CodeElsewhereError, RuleInTheWayError, NamesNotSaidError) as error:
+            faults.append(error)
+            continue
         called, match = _own(leg, name)[role]
         rules.append(Rule(called, min(above, HIGHEST), match, destination))
-    return RouteTable(codes, tuple(rules), table.clusters)
+    return RouteTable(codes, tuple(rules), table.clusters), tuple(faults)
 
 
 def _own(leg: Leg, code: str) -> dict[ClientRole, tuple[str, Match]]:

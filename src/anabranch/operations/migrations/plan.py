@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.errors import RefusedError
@@ -26,10 +26,13 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
 from anabranch.operations.links import create
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
-from anabranch.operations.migrations import access
+from anabranch.operations.migrations import access, rights
+from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.jobs import job_reasons
 from anabranch.operations.migrations.looking import HoldsRecordsError, check_empty
+
+_WOULD_BE_REFUSED = "a switch would be refused"
 
 
 @dataclass(eq=False)
@@ -156,6 +159,18 @@ def check_allowed(planned: MigrationPlan) -> None:
         raise MigrationRefusedError(planned.name, planned.hash, len(planned.errors))
 
 
+async def held_against(planned: MigrationPlan, desk: MigrationDesk) -> MigrationPlan:
+    """The plan with what who carries it out says of switches: of hooks, and of the codes that applications name."""
+    waves = []
+    for one in planned.waves:
+        wave = planned.migration.wave(one.name)
+        assert wave is not None, one.name
+        leg = Leg(planned.migration, wave)
+        found = [reason for switch in one.switches for reason in await desk.against(leg, switch.part)]
+        waves.append(replace(one, reasons=(*one.reasons, *rights.softened(dict.fromkeys(found), _WOULD_BE_REFUSED))))
+    return replace(planned, waves=tuple(waves))
+
+
 def _estimate(migration: Migration, wave: Wave, seen: Inventory) -> Estimate:
     topics = [seen.topics[topic] for topic in wave.topics if topic in seen.topics]
     return estimate(topics, migration.limits.source_rate)
@@ -177,7 +192,8 @@ async def _wave(
     found: tuple[Reason, ...] = ()
     try:
         probed = await create.plan(source, target, spec)
-        topics, found = probed.topics, (*probed.findings, *await _held(target, leg))
+        topics = probed.topics
+        found = (*probed.findings, *await rights.control(target), *await _held(target, leg))
     except (LinkExistsError, LinkBeingDeletedError) as error:
         found = (Reason.found(Severity.ERROR, error.message, error.hint),)
     return WavePlan(
@@ -188,8 +204,17 @@ async def _wave(
         start_steps(leg),
         tuple(PartPlan(part, switch_steps(leg, part)) for part in parts(wave)),
         expected,
-        (*reasons, *found, *await job_reasons(leg)),
+        (*reasons, *found, *await job_reasons(leg), *await _of_switches(source, target, leg)),
     )
+
+
+async def _of_switches(source: Cluster, target: Cluster, leg: Leg) -> tuple[Reason, ...]:
+    """What clusters do not grant yet of what the switch does: copying may begin all the same."""
+    try:
+        found = await rights.lacking(leg, Part.ALL, source, target)
+    except PermissionDeniedError as error:
+        found = (Reason.found(Severity.ERROR, error.message, error.hint),)
+    return rights.softened(found, _WOULD_BE_REFUSED)
 
 
 async def _held(target: Cluster, leg: Leg) -> tuple[Reason, ...]:

@@ -24,6 +24,7 @@ from anabranch.operations.migrations import (
     lost,
     lost_groups,
     positions,
+    ready,
 )
 from anabranch.operations.migrations.desk import MigrationDesk, Result, Scene
 
@@ -113,6 +114,7 @@ async def _preflight(scene: Scene) -> Result:
     await linking.catch_up_wave(scene)
     if scene.run.part is not Part.PRODUCERS:
         await checkpoints.look_at_jobs(scene)
+    await ready.check(scene)
     return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
 
 

@@ -93,7 +93,7 @@ async def plan(
         leg.here,
         leg.there,
         seen,
-        (*beside, *_reasons(seen, leg.wave.fences)),
+        (*beside, *reasons_of(seen, leg.wave.fences)),
         _hash(stands, made),
         made,
     )
@@ -134,10 +134,12 @@ def check_allowed(planned: WaveRunPlan, command: str) -> None:
         raise WaveRefusedError(planned.migration, planned.wave, planned.verb.value, found[0].what, command)
 
 
-def _reasons(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[Reason]:
-    found = []
+def reasons_of(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[Reason]:
+    """What forbids it, or is worth a look, of what steps would meet."""
+    found: list[Reason] = []
     for step in seen:
-        if step.forbidden:
+        found += step.against
+        if step.forbidden and not errors(step.against):
             found.append(Reason.found(Severity.ERROR, step.what, step.fix))
         elif step.waits and (step.kind not in _EXPECTED or fences == (FenceKind.OBSERVE,)):
             found.append(Reason.found(Severity.WARNING, f"it would wait now: {step.what}"))

@@ -65,7 +65,8 @@ async def _started(reach: Reach, request: StartWavesRequest) -> tuple[Migration,
 async def _start_plan(reach: Reach, request: StartWavesRequest) -> MigrationPlan:
     wanted, chosen = await _started(reach, request)
     part = replace(wanted, waves=tuple(wave for wave in wanted.waves if wave.name in chosen))
-    return await migration_plan.plan(*both_clusters(reach, wanted), part, watch_s=WATCH_S)
+    planned = await migration_plan.plan(*both_clusters(reach, wanted), part, watch_s=WATCH_S)
+    return await migration_plan.held_against(planned, reach.migrating.desk)
 
 
 async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPlan) -> StartReport:

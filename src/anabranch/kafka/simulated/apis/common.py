@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any
 
+from anabranch.kafka.acl_numbers import NUMBER_OF_OPERATION
 from anabranch.kafka.simulated.access import REFUSED, TOPIC
 from anabranch.kafka.simulated.broker import ClientSession
 from anabranch.kafka.simulated.partition import NOT_LEADER, Replica, SimulatedPartition
@@ -27,6 +28,12 @@ def may(session: ClientSession, operation: AclOperation, kind: ResourceType, nam
     """0 where the client may do something, else the code that says what it may not."""
     allowed = session.broker.cluster.access.allows(session.principal, session.host, operation, kind, name)
     return 0 if allowed else REFUSED[kind]
+
+
+def operations_of(session: ClientSession, kind: ResourceType, name: str) -> set[int]:
+    """What the client may do with a resource, as numbers of the protocol."""
+    allowed = session.broker.cluster.access.operations(session.principal, session.host, kind, name)
+    return {NUMBER_OF_OPERATION[one] for one in allowed}
 
 
 def find(

@@ -34,7 +34,7 @@ from kafka.protocol.consumer import (
 )
 
 from anabranch.kafka.simulated.access import DELETE, DESCRIBE, GROUP, READ, TOPIC
-from anabranch.kafka.simulated.apis.common import may
+from anabranch.kafka.simulated.apis.common import may, operations_of
 from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.kafka.simulated.groups import (
     NON_EMPTY,
@@ -314,7 +314,10 @@ def described(session: ClientSession, request: Any, version: int, reply: _Reply)
         group = session.broker.cluster.groups.known.get(name)
         gone = not code and (group is None or group.kind != "classic")
         group = None if gone else group
-        rows.append(_described(name, (NOT_FOUND if version >= 6 else 0) if gone else code, group, code))
+        row = _described(name, (NOT_FOUND if version >= 6 else 0) if gone else code, group, code)
+        if row.error_code == 0 and request.include_authorized_operations:
+            row.authorized_operations = operations_of(session, GROUP, name)
+        rows.append(row)
     reply(DescribeGroupsResponse(throttle_time_ms=0, groups=rows))
 
 

@@ -16,13 +16,11 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
-from anabranch.kafka.acl_numbers import NUMBER_OF_OPERATION
 from anabranch.kafka.simulated.access import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP, TOPIC, TRANSACTIONAL_ID
-from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may
+from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may, operations_of
 from anabranch.kafka.simulated.broker import ClientSession, Handler, SimulatedBroker
 from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedTopic
 from anabranch.kafka.simulated.versions import Range
-from anabranch.model.acls import ResourceType
 
 UNKNOWN_TOPIC_ID, NO_LEADER_CODE, NOT_AVAILABLE, REPLICA_GONE = 100, 5, 15, 9
 _Reply = Callable[[Any], None]
@@ -73,7 +71,7 @@ def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) 
     alive = [one for one in cluster.brokers.values() if not one.is_fenced]
     operations: set[int] | None = None
     if getattr(request, "include_cluster_authorized_operations", False):
-        operations = _operations(session, CLUSTER, CLUSTER_NAME)
+        operations = operations_of(session, CLUSTER, CLUSTER_NAME)
     reply(
         MetadataResponse(
             throttle_time_ms=0,
@@ -89,11 +87,6 @@ def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) 
             authorized_operations=operations,
         )
     )
-
-
-def _operations(session: ClientSession, kind: ResourceType, name: str) -> set[int]:
-    allowed = session.broker.cluster.access.operations(session.principal, session.host, kind, name)
-    return {NUMBER_OF_OPERATION[one] for one in allowed}
 
 
 def _port(session: ClientSession, broker: SimulatedBroker) -> int:
@@ -134,7 +127,7 @@ def _topic(session: ClientSession, request: Any, name: str, topic: SimulatedTopi
         )
     operations: set[int] | None = None
     if getattr(request, "include_topic_authorized_operations", False):
-        operations = _operations(session, TOPIC, name)
+        operations = operations_of(session, TOPIC, name)
     return MetadataResponse.MetadataResponseTopic(
         error_code=0,
         name=name,
@@ -184,7 +177,7 @@ def cluster_described(session: ClientSession, request: Any, version: int, reply:
     alive = [one for one in cluster.brokers.values() if not one.is_fenced]
     operations: set[int] | None = None
     if request.include_cluster_authorized_operations:
-        operations = _operations(session, CLUSTER, CLUSTER_NAME)
+        operations = operations_of(session, CLUSTER, CLUSTER_NAME)
     reply(
         DescribeClusterResponse(
             throttle_time_ms=0,
