@@ -109,6 +109,12 @@ test("an approver who did not ask approves, and nobody else", () => {
   assert.equal(approval.whyNotApproved("mei", "ann", "move", ["mei"]), null);
   assert.match(approval.whyNotApproved("mei", "mei", "move", ["mei", "bo"]), /somebody else of mei, bo has to approve it/);
   assert.equal(approval.whyNotApproved("ann", "mei", "move", ["mei"]), "ann is no approver of migration move: mei is");
+  const asks = (verb, request = {}, plan = {}) => approval.isApproved({ verb: `migrations.${verb}`, request, plan });
+  assert.deepEqual(["switch", "reverse", "complete", "start", "cancel", "reconcile"].map((verb) => asks(verb)), [true, true, true, false, false, false]);
+  assert.equal(asks("cancel", { purge: true }), true);
+  assert.equal(asks("reconcile", { tail: "append" }), true);
+  assert.equal(asks("set", {}, { before: { approvers: ["mei", "bo"] }, after: {} }), true);
+  assert.equal(asks("set", {}, { before: { approvers: ["mei", "bo"] }, after: { approvers: ["bo", "mei"] } }), false);
 });
 
 test("a migration file is read, or said what is wrong with it", () => {

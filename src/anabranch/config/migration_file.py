@@ -131,7 +131,8 @@ class MigrationShape(FileShape):
     copy_: CopyShape = Field(default_factory=CopyShape, alias="copy")
     limits: LimitsShape = Field(default_factory=LimitsShape)
     approvers: list[str] = Field(
-        default_factory=list, description="Accounts, of which one who did not ask for it approves each switch."
+        default_factory=list,
+        description="Accounts, of which one who did not ask for it approves what leads clients, or cannot be undone.",
     )
     stragglers: Literal["cancel", "leave"] = Field(
         default="cancel", description="What is done when a client does not pause in time."

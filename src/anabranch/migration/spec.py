@@ -135,7 +135,8 @@ class Migration:
     """A migration as it is asked for; ``source`` and ``target`` are names of contexts.
 
     ``source_id`` and ``target_id`` are the cluster ids that these must lead to, empty where it was not told.
-    ``approvers`` are accounts of which one, and not who asks for it, approves each switch; none: nobody needs to.
+    ``approvers`` are accounts of which one, and not who asks for it, approves what leads applications, or cannot be
+    taken back; none: nobody needs to.
     """
 
     name: str

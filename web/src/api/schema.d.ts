@@ -4811,7 +4811,7 @@ export interface components {
             access?: components["schemas"]["AccessShape"];
             /**
              * Approvers
-             * @description Accounts, of which one who did not ask for it approves each switch.
+             * @description Accounts, of which one who did not ask for it approves what leads clients, or cannot be undone.
              */
             approvers?: string[];
             copy?: components["schemas"]["CopyShape"];

@@ -225,7 +225,8 @@ def set_plan(change: MigrationChange) -> RenderableType:
     """What the file was, and what it would be."""
     table = grid("BEFORE", "AFTER")
     table.add_row(*(yaml.safe_dump(change.plan[side], sort_keys=False).rstrip() for side in ("before", "after")))
-    return Group(Text(f"migration {change.plan['migration']}"), table)
+    approval = Text(f"plan {change.hash}, to be approved by its id: {change.id}")
+    return Group(Text(f"migration {change.plan['migration']}"), table, approval)
 
 
 def plan_of(verb: str, change: MigrationChange) -> RenderableType:

@@ -13,10 +13,12 @@ from anabranch.migration.throttle import OperatorThrottle
 from anabranch.model.accounts import Role
 from anabranch.model.plans import plan_hash
 from anabranch.operations.migrations import plan as migration_plan
+from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
 from anabranch.service.throttling import operator_in
 from anabranch.service.verb import Verb
+from anabranch.service.verbs.migration_approval import changes_approvers, check_approved
 from anabranch.service.verbs.migration_known import (
     FILE,
     file_subject,
@@ -128,8 +130,14 @@ def _check_under_way(wanted: Migration, stands: WaveStanding, after: Wave) -> No
             raise GoesByError(wanted.name, before.name, run.what, what)
 
 
-async def _set(reach: Reach, _: FileRequest, planned: SetPlan) -> ChangedMigration:
-    """The race: what begins meanwhile was planned by the file of before."""
+async def _set(reach: Reach, request: FileRequest, planned: SetPlan) -> ChangedMigration:
+    """The race: what begins meanwhile was planned by the file of before.
+
+    Who approves is changed by those who approve now.  Raises NotApprovedError, MigrationChangedError.
+    """
+    before = migration_in(planned.kept.document, planned.migration)
+    if changes_approvers(before, request.wanted()):
+        check_approved(reach, before)
     stored = reach.migrating.stored
     changed = replace(planned.kept, document=planned.after)
     await stored.ask(lambda: stored.migrations.change(changed, planned.seen))

@@ -13,7 +13,7 @@ from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import LEADS_FROM, is_left_out, left_out_words, stays_there
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.options import PLAIN, WaveOptions
-from anabranch.migration.run import PassedError, WaveRunState, key_of, lost_meanwhile
+from anabranch.migration.run import PassedError, WaveRun, WaveRunState, key_of, lost_meanwhile
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import LEADS, WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
@@ -25,6 +25,7 @@ from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.waves import WaveRunPlan
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
+from anabranch.service.verbs.migration_approval import check_approved, needs_approval
 from anabranch.service.verbs.migration_known import (
     KnownMigration,
     both_clusters,
@@ -37,7 +38,6 @@ from anabranch.service.verbs.migration_shapes import (
     GiveUpPlan,
     GiveUpRequest,
     LeadRequest,
-    NotApprovedError,
     NothingUnderWayError,
     ReconcileRequest,
     ReverseRequest,
@@ -61,7 +61,7 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     purges = asked.purge and (made or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
-    beside = _beside(known, stands, verb, asked)
+    beside = [*_beside(known, stands, verb, asked), *_approval(known.migration, run)]
     planned = await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
     return replace(planned, seen=len(runs), revision=known.kept.revision)
 
@@ -81,10 +81,15 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: 
     if asked.lost is None and not any(run.journal["leg"] == stands.leg.number for run in done):
         fix = f"`anabranch migrate verify {name} --wave {wave}`"
         found.append(Reason.found(Severity.WARNING, f"what {stands.leg.link} has copied was not compared", fix))
-    if approvers := stands.leg.migration.approvers:
-        whom = ", ".join(approvers)
-        found.append(Reason.found(Severity.INFO, f"one of {whom} approves it who did not ask for it"))
     return found
+
+
+def _approval(migration: Migration, run: WaveRun) -> list[Reason]:
+    """Who approves it, for the record."""
+    if not (migration.approvers and needs_approval(run)):
+        return []
+    whom = ", ".join(migration.approvers)
+    return [Reason.found(Severity.INFO, f"one of {whom} approves it who did not ask for it")]
 
 
 async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> WaveRunReport:
@@ -96,19 +101,10 @@ async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> Wave
     """
     waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
-    if planned.verb in LEADS:
-        _check_approved(reach, known.migration)
+    if needs_approval(planned.run):
+        check_approved(reach, known.migration)
     await reach.migrating.begin(planned.run, reach.account, planned.seen, planned.revision)
     return await until_ended(reach, planned.run)
-
-
-def _check_approved(reach: Reach, migration: Migration) -> None:
-    """Raise NotApprovedError unless an approver applies what somebody else has planned; none need to be named."""
-    if not migration.approvers:
-        return
-    is_author = reach.account == reach.planned_by
-    if is_author or reach.account not in migration.approvers:
-        raise NotApprovedError(migration.name, reach.account, migration.approvers, is_author)
 
 
 def _wave_verb(verb: WaveVerb, summary: str, role: Role, execute: str = "--execute") -> Verb[Any, Any]:
