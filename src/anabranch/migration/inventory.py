@@ -14,6 +14,8 @@ from anabranch.model.skew import ClockSkew
 from anabranch.model.topics import TopicPartition
 
 COMPACT = "compact"
+RETENTION = ("cleanup.policy", "retention.ms", "retention.bytes")
+"""The settings that say for how long a topic keeps records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class TopicInventory:
     """A topic: ``records`` are offsets between the ends of its logs, ``size`` bytes of its leaders' logs on disk.
 
     ``per_second`` is by how many offsets its logs grew a second while they were watched, None where they were not.
-    ``configs`` are those that were set on it.
+    ``configs`` are those that were set on it, ``in_force`` those of its retention, whoever has set them.
     """
 
     name: str
@@ -76,6 +78,7 @@ class TopicInventory:
     per_second: float | None
     configs: Mapping[str, str] = field(hash=False)
     sample: BatchSample = BatchSample()
+    in_force: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_compacted(self) -> bool:
@@ -84,9 +87,20 @@ class TopicInventory:
 
     @property
     def retention_ms(self) -> int | None:
-        """For how long it keeps records by its own setting; None where it sets none, or keeps them for ever."""
-        text = self.configs.get("retention.ms", "-1")
-        return int(text) if text != "-1" and "delete" in self.configs.get("cleanup.policy", "delete") else None
+        """For how long it keeps records; None where that is not known, or for ever."""
+        return self._limit("retention.ms")
+
+    @property
+    def retention_bytes(self) -> int | None:
+        """How many bytes each of its partitions keeps; None where that is not known, or all."""
+        return self._limit("retention.bytes")
+
+    def _limit(self, name: str) -> int | None:
+        text = self._setting(name, "-1")
+        return int(text) if int(text) >= 0 and "delete" in self._setting("cleanup.policy", "delete") else None
+
+    def _setting(self, name: str, otherwise: str) -> str:
+        return self.in_force.get(name) or self.configs.get(name) or otherwise
 
     @property
     def bytes_a_second(self) -> float | None:
@@ -125,7 +139,8 @@ class WriterInventory:
 class Inventory:
     """One cluster, as it was seen at ``seen_ms``; ``version`` is read from the APIs that it offers.
 
-    ``clock`` is how far the clock of who looked is ahead of its controller's, None where that is not told.
+    ``clock`` is how far the clock of who looked is ahead of its controller's, None where that is not told, and ``free``
+    are the bytes that each broker may still write, None where nobody asked or one does not tell.
     """
 
     context: str
@@ -138,6 +153,7 @@ class Inventory:
     writers: tuple[WriterInventory, ...] | None
     unavailable: tuple[Reason, ...] = ()
     clock: ClockSkew | None = None
+    free: Mapping[int, int] | None = field(default=None, hash=False)
 
     def readers(self, topics: Iterable[str]) -> list[GroupInventory]:
         """The groups that have committed offsets of one of some topics, by name."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from anabranch.migration.estimate import Estimate
+from anabranch.migration.estimate import USUAL_RATE, Estimate
 from anabranch.migration.inventory import BatchSample, GroupInventory, Inventory, TopicInventory
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.migration.suggest import is_moved
-from anabranch.migration.words import counted, named, rate, verb
+from anabranch.migration.words import counted, named, rate, verb, volume
 from anabranch.model.clock import DAY_MS
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.transactions import span
@@ -22,6 +22,8 @@ _EARLIEST_MS = 946_684_800_000
 _AHEAD_MS = 3_600_000
 _CLOCK_WARNS_MS, _CLOCK_FORBIDS_MS = 10_000, 300_000
 """From when on clocks are too far apart: what is judged by them is judged with an hour to spare."""
+_MOST_FULL = 0.8
+"""Of what is left on disks: with more than this to copy there is little room for what is written meanwhile."""
 _SET_CLOCKS = "have both keep time (NTP): the machine that the service runs on, those of its workers, and the brokers"
 
 
@@ -65,9 +67,33 @@ def _whole(migration: Migration, source: Inventory, target: Inventory) -> Iterat
     yield from (*source.unavailable, *target.unavailable)
     for seen in (source, target):
         yield from _clock(seen)
+    yield from _space(migration, source, target)
     taken = {topic for wave in migration.waves for topic in wave.topics}
     if left := sorted(topic for topic in source.topics if topic not in taken and is_moved(topic)):
         yield _info(f"{named(left, 'topic')} of {source.context} {verb(left, 'is', 'are')} in no wave")
+
+
+def _space(migration: Migration, source: Inventory, target: Inventory) -> Iterator[Reason]:
+    """Whether what is copied fits on the target's disks: batches keep their size, and each replica has them."""
+    if target.free is None:
+        return
+    brokers, needed = max(1, target.brokers), 0
+    for name in (topic for wave in migration.waves for topic in wave.topics):
+        if (topic := source.topics.get(name)) is None:
+            continue
+        if topic.size is None:
+            return
+        copies = migration.copy.replication_factor or topic.replication_factor
+        needed += topic.size * min(brokers, max(1, copies))
+    free, least = sum(target.free.values()), min(target.free.values(), default=0)
+    told = f"the copies take about {volume(needed)} with all their replicas, and brokers of {target.context} have "
+    fix = "give them more disk, or move fewer waves at once: `anabranch migrate start --wave`"
+    if needed > free:
+        yield _error(f"{told}{volume(free)} left", fix)
+    elif needed > _MOST_FULL * free:
+        yield _warning(f"{told}{volume(free)} left", fix)
+    elif needed / brokers > least:
+        yield _warning(f"{told}{volume(free)} left, but one of them {volume(least)}: it has less than its part", fix)
 
 
 def _clock(seen: Inventory) -> Iterator[Reason]:
@@ -201,20 +227,31 @@ def _times(topic: str, sample: BatchSample, now_ms: int) -> Iterator[Reason]:
 
 
 def _time(wave: Wave, topics: Sequence[TopicInventory], estimate: Estimate) -> Iterator[Reason]:
+    """Whether it catches up, and before what it copies is gone; where the rate is a guess it forbids nothing."""
+    guess = f"; {rate(USUAL_RATE)} are a guess: say what may be read in limits.source_rate" if estimate.assumed else ""
+    tell = _warning if estimate.assumed else _error
+    together = f" while {estimate.waves} waves copy at once" if estimate.waves > 1 else ""
     if estimate.is_endless:
-        yield _error(
+        yield tell(
             f"wave {wave.name} is written to with {rate(estimate.written)}, and may be read with "
-            f"{rate(estimate.rate)}: the copy never catches up",
-            "raise limits.source_rate",
+            f"{rate(estimate.rate)}{together}: the copy never catches up{guess}",
+            "raise limits.source_rate" if estimate.waves == 1 else "raise limits.source_rate, or start fewer at once",
         )
         return
     if estimate.seconds is None:
         return
+    takes = f"copying wave {wave.name} takes about {span(round(estimate.seconds * 1000))}{together}"
     for topic in topics:
-        kept = topic.retention_ms
+        kept, most = topic.retention_ms, topic.retention_bytes
+        comes = estimate.seconds * (topic.bytes_a_second or 0.0)
         if kept is not None and topic.records and kept < estimate.seconds * 1000:
-            yield _error(
-                f"topic {topic.name} keeps records for {span(kept)}, and copying wave {wave.name} takes about "
-                f"{span(round(estimate.seconds * 1000))}: records would be gone before they are copied",
-                "raise its retention.ms on the source for that time, or begin later: copy.start",
-            )
+            keeps, setting = f"keeps records for {span(kept)}", "retention.ms"
+        elif most is not None and topic.records and comes > most * topic.partitions:
+            keeps = f"keeps {volume(most)} in each partition, and {volume(comes)} come meanwhile"
+            setting = "retention.bytes"
+        else:
+            continue
+        yield tell(
+            f"topic {topic.name} {keeps}, and {takes}: records would be gone before they are copied{guess}",
+            f"raise its {setting} on the source for that time, or begin later: copy.start",
+        )

@@ -32,6 +32,14 @@ def rate(bytes_a_second: float) -> str:
     return f"{bytes_a_second / 1e6:,.1f} MB/s"
 
 
+def volume(size: float) -> str:
+    """``12.5 GB``."""
+    for unit, of in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size >= of:
+            return f"{size / of:,.1f} {unit}"
+    return f"{size / 1e3:,.1f} kB"
+
+
 def moment(ms: int) -> str:
     """``2026-11-23 01:00:00 UTC``."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

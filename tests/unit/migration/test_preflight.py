@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.migration.estimate import USUAL_RATE, estimate
+from anabranch.migration.estimate import USUAL_RATE, Estimate, estimates
 from anabranch.migration.inventory import BatchSample, GroupInventory, Inventory, TopicInventory, WriterInventory
 from anabranch.migration.preflight import preflight
-from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
+from anabranch.migration.spec import CopyRules, FenceKind, Limits, Migration, Wave
 from anabranch.model.clock import DAY_MS
 from anabranch.model.groups import GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason, Severity
@@ -30,13 +30,11 @@ TARGET = Inventory("new", "NEW", "4.3", 3, NOW, {}, {}, ())
 
 def found(migration: Migration = MOVE, source: Inventory = SOURCE, target: Inventory = TARGET) -> list[Reason]:
     """All reasons, those of the whole first."""
-    estimates = {
-        wave.name: estimate(
-            [source.topics[topic] for topic in wave.topics if topic in source.topics], migration.limits.source_rate
-        )
-        for wave in migration.waves
+    topics = {
+        wave.name: [source.topics[topic] for topic in wave.topics if topic in source.topics] for wave in migration.waves
     }
-    return [reason for reasons in preflight(migration, source, target, estimates).values() for reason in reasons]
+    expected = estimates(topics, migration.limits.source_rate)
+    return [reason for reasons in preflight(migration, source, target, expected).values() for reason in reasons]
 
 
 def of(severity: Severity, reasons: list[Reason]) -> list[str]:
@@ -195,13 +193,83 @@ def test_topics_in_no_wave_are_named_for_the_record() -> None:
     assert [reason.what for reason in told] == ["topics __mine, taps of old are in no wave"]
 
 
+def estimate(topic: TopicInventory, source_rate: int | None) -> Estimate:
+    """That of a wave by itself."""
+    return estimates({"orders": [topic]}, source_rate)["orders"]
+
+
 def test_an_estimate_counts_what_comes_meanwhile() -> None:
     """Bytes over the rate that is left beside the writers."""
     topic = replace(ORDERS, size=90_000_000, per_second=10_000.0)
-    found_ = estimate([topic], 10_000_000)
+    found_ = estimate(topic, 10_000_000)
     assert (found_.size, found_.written, found_.seconds) == (90_000_000, 1_000_000.0, 10.0)
     assert (found_.assumed, found_.is_endless) == (False, False)
-    usual = estimate([topic], None)
+    usual = estimate(topic, None)
     assert (usual.rate, usual.assumed) == (USUAL_RATE, True)
-    assert estimate([replace(topic, size=None)], None).seconds is None
-    assert estimate([replace(topic, per_second=None)], 10_000_000).written == 0
+    assert estimate(replace(topic, size=None), None).seconds is None
+    assert estimate(replace(topic, per_second=None), 10_000_000).written == 0
+
+
+def test_waves_that_copy_at_once_share_what_may_be_read() -> None:
+    """Each by what it has to copy, so that they have caught up together; what is written to all of them counts."""
+    small, large = replace(ORDERS, size=30_000_000), replace(ORDERS, name="clicks", size=60_000_000, per_second=9_990.0)
+    both = estimates({"orders": [small], "clicks": [large]}, 10_000_000)
+    assert {round(one.seconds or 0) for one in both.values()} == {10}
+    assert (round(both["orders"].rate), round(both["clicks"].rate)) == (3_001_000, 6_999_000)
+    assert sum(one.rate for one in both.values()) == pytest.approx(10_000_000)
+    assert {one.waves for one in both.values()} == {2}
+    waves = (WAVE, Wave("clicks", ("clicks",), ("taps",)))
+    source = replace(
+        SOURCE,
+        topics={"orders": small, "clicks": replace(large, per_second=100_000.0)},
+        groups={"shop": SHOP, "taps": replace(SHOP, name="taps", topics=("clicks",))},
+    )
+    told = of(Severity.ERROR, found(replace(MOVE, waves=waves, limits=Limits(10_000_000)), source))
+    assert told == [
+        f"wave {name} is written to with {written} MB/s, and may be read with 5.0 MB/s while 2 waves copy at once: the "
+        "copy never catches up"
+        for name, written in (("orders", "0.0"), ("clicks", "10.0"))
+    ]
+
+
+def test_a_rate_that_is_guessed_forbids_nothing() -> None:
+    """It is told as one, and what may be read can be said."""
+    told = found(source=holding(per_second=600_000.0))
+    assert of(Severity.ERROR, told) == []
+    assert of(Severity.WARNING, told) == [
+        "wave orders is written to with 60.0 MB/s, and may be read with 50.0 MB/s: the copy never catches up; "
+        "50.0 MB/s are a guess: say what may be read in limits.source_rate"
+    ]
+
+
+def test_the_retention_that_is_in_force_counts_also_by_size() -> None:
+    """A broker's default, which the topic does not set itself; and how much comes while it is copied."""
+    asked = replace(MOVE, limits=Limits(source_rate=1_000_000))
+    by_default = holding(size=10_000_000_000, per_second=0.0, in_force={"retention.ms": str(3_600_000)})
+    assert "topic orders keeps records for 60 min" in of(Severity.ERROR, found(asked, by_default))[0]
+    kept = {"retention.ms": "-1", "retention.bytes": "100000000", "cleanup.policy": "delete"}
+    full = holding(size=9_000_000_000, per_second=1_000.0, in_force=kept)
+    assert of(Severity.ERROR, found(asked, full)) == [
+        "topic orders keeps 100.0 MB in each partition, and 1.0 GB come meanwhile, and copying wave orders takes about "
+        "2 h: records would be gone before they are copied"
+    ]
+    assert found(asked, holding(size=9_000_000_000, per_second=100.0, in_force=kept)) == []
+    compacted = holding(size=9_000_000_000, per_second=1_000.0, in_force={**kept, "cleanup.policy": "compact"})
+    assert of(Severity.ERROR, found(asked, compacted)) == []
+
+
+def test_copies_that_do_not_fit_on_the_disks_of_the_target_are_refused() -> None:
+    """With all their replicas; worth a look where they nearly fill them, or one broker has little left."""
+    large = holding(size=1_000_000_000)  # three replicas
+
+    def told(*free: int, severity: Severity = Severity.ERROR) -> list[str]:
+        return of(severity, found(source=large, target=replace(TARGET, free=dict(enumerate(free)))))
+
+    text = "the copies take about 3.0 GB with all their replicas, and brokers of new have "
+    assert told(900_000_000, 900_000_000, 900_000_000) == [f"{text}2.7 GB left"]
+    assert told(1_100_000_000, 1_100_000_000, 1_100_000_000, severity=Severity.WARNING) == [f"{text}3.3 GB left"]
+    uneven = told(500_000_000, 9_000_000_000, 9_000_000_000, severity=Severity.WARNING)
+    assert uneven == [f"{text}18.5 GB left, but one of them 500.0 MB: it has less than its part"]
+    assert told(9_000_000_000, 9_000_000_000, 9_000_000_000, severity=Severity.WARNING) == []
+    once = replace(MOVE, copy=CopyRules(replication_factor=1))
+    assert found(once, large, replace(TARGET, free={0: 2_000_000_000, 1: 2_000_000_000, 2: 2_000_000_000})) == []

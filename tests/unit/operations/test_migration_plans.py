@@ -17,11 +17,12 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.migration.steps import start_steps
-from anabranch.model.clock import now_ms
+from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.discover import Discovered, discover
+from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.looking import AnotherClusterError
 from anabranch.operations.migrations.plan import (
     InvalidMigrationError,
@@ -63,6 +64,7 @@ def test_what_the_source_holds_becomes_a_migration(both: Lab) -> None:
     assert (orders.partitions, orders.records, orders.per_second) == (3, 3 * SOURCE_END, None)
     assert orders.size is not None and orders.size > 0
     assert (orders.sample.batches, orders.sample.records, orders.sample.plain) == (3, 3 * SOURCE_END, 3)
+    assert (orders.configs, orders.retention_ms, orders.retention_bytes) == ({}, 7 * DAY_MS, None), "by default"
     shop = seen.groups["shop"]
     assert (shop.kind, shop.state, shop.topics) == (GroupKind.SIMPLE, GroupState.EMPTY, ("orders",))
     assert shop.lag == 2 * SOURCE_END - 30
@@ -72,6 +74,14 @@ def test_what_the_source_holds_becomes_a_migration(both: Lab) -> None:
     ]
     assert seen.unavailable == ()
     assert migration_of(migration_fields(found.migration), "x") == found.migration
+
+
+def test_brokers_that_are_copied_to_say_how_much_there_fits(both: Lab) -> None:
+    """Others are not asked."""
+    for is_copied_to in (True, False):
+        seen = both.on(both.target, lambda one, to=is_copied_to: take_inventory(one, watch_s=0.0, is_copied_to=to))
+        assert (seen.free is not None) is is_copied_to
+        assert not is_copied_to or min((seen.free or {}).values()) > 0
 
 
 def test_logs_are_watched_for_how_fast_they_grow(both: Lab) -> None:

@@ -3838,6 +3838,7 @@ export interface components {
             rate: number;
             seconds: number | null;
             size: number;
+            waves: number;
             written: number;
         };
         /** @enum {string} */

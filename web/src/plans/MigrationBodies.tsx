@@ -107,9 +107,9 @@ const WaveStart = ({ wave }: { wave: Schemas["WavePlan"] }) => (
   </section>
 );
 
-function estimated({ size, written, rate: copied, seconds: time, assumed }: Schemas["Estimate"]): string {
+function estimated({ size, written, rate: copied, seconds: time, assumed, waves }: Schemas["Estimate"]): string {
   if (time === null) return `How long its copy takes is not known; ${rate(written)} are written meanwhile.`;
-  return `Its copy takes about ${seconds(time)}: ${bytes(size)} at ${rate(copied)}${assumed ? ", which is assumed" : ""}, and ${rate(written)} written meanwhile.`;
+  return `Its copy takes about ${seconds(time)}: ${bytes(size)} at ${rate(copied)}${assumed ? ", which is assumed" : ""}${waves > 1 ? `, while ${waves} waves copy at once` : ""}, and ${rate(written)} written meanwhile.`;
 }
 
 /** What is under way, and the steps that go back, the last first. */

@@ -116,6 +116,8 @@ def _overview(plan: MigrationPlan) -> RenderableType:
 
 def _about(estimate: Estimate) -> str:
     at = f"at {size(estimate.rate)}/s{', assumed' if estimate.assumed else ''}"
+    if estimate.waves > 1:
+        at += f", while {estimate.waves} waves copy at once"
     return "never" if estimate.is_endless else f"{duration(estimate.seconds)} {at}"
 
 

@@ -24,6 +24,7 @@ from anabranch.kafka.probe import ClusterRole, facts
 from anabranch.kafka.transactions import transactional_ids
 from anabranch.kafka.writers import active_producers
 from anabranch.migration.inventory import (
+    RETENTION,
     BatchSample,
     GroupInventory,
     Inventory,
@@ -60,8 +61,10 @@ class _Notes:
             return otherwise
 
 
-async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
+async def take_inventory(cluster: Cluster, *, watch_s: float, is_copied_to: bool = False) -> Inventory:
     """What the cluster holds now; its logs are watched for ``watch_s`` seconds, to learn how fast they grow.
+
+    ``is_copied_to``: its brokers are asked how much more there fits.
 
     Raises ClusterError where not even its topics or the ends of its logs can be read.
     """
@@ -83,6 +86,7 @@ async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
     found_groups = await notes.of("groups are", _groups(cluster, first), {})
     writers = await notes.of("who writes is", _writers(cluster, metadata, partitions, notes), None)
     clock = await _clock(cluster, notes)
+    free = await _free(cluster, notes) if is_copied_to else None
     per_second = await _growth(cluster, partitions, first, began, watch_s)
     topics: dict[str, TopicInventory] = {}
     for name in names:
@@ -96,6 +100,7 @@ async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
             None if per_second is None else sum(per_second[one] for one in mine),
             {key: config.value for key, config in configs.get(name, {}).items() if config.own and config.value},
             samples[name],
+            {key: config.value for key in RETENTION if (config := configs.get(name, {}).get(key)) and config.value},
         )
     return Inventory(
         cluster.name,
@@ -108,7 +113,21 @@ async def take_inventory(cluster: Cluster, *, watch_s: float) -> Inventory:
         writers,
         tuple(notes.reasons),
         clock,
+        free,
     )
+
+
+async def _free(cluster: Cluster, notes: _Notes) -> dict[int, int] | None:
+    """The bytes that each broker may still write; that one does not tell is a reason."""
+    known = len(notes.reasons)
+    told = await notes.of("the space on disks is", log_dirs.free_space(cluster), {})
+    found = {node: space.usable for node, space in told.items() if space is not None}
+    if len(found) == len(told) and len(notes.reasons) == known:
+        return found
+    if len(notes.reasons) == known:
+        what = f"the space on disks of {cluster.name} is not known: brokers tell it from 3.3 on"
+        notes.reasons.append(Reason.found(Severity.INFO, what))
+    return None
 
 
 async def _clock(cluster: Cluster, notes: _Notes) -> ClockSkew | None:

@@ -15,7 +15,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration import check
-from anabranch.migration.estimate import Estimate, estimate
+from anabranch.migration.estimate import Estimate, estimates
 from anabranch.migration.inventory import Inventory
 from anabranch.migration.legs import Leg
 from anabranch.migration.preflight import preflight
@@ -124,11 +124,14 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
     found = check_sound(migration)
-    here, there = await asyncio.gather(take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0))
-    estimates = {wave.name: _estimate(migration, wave, here) for wave in migration.waves}
-    reasons = preflight(migration, here, there, estimates)
+    here, there = await asyncio.gather(
+        take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0, is_copied_to=True)
+    )
+    topics = {wave.name: [here.topics[one] for one in wave.topics if one in here.topics] for wave in migration.waves}
+    expected = estimates(topics, migration.limits.source_rate)
+    reasons = preflight(migration, here, there, expected)
     waves = [
-        await _wave(source, target, migration, wave, here, there, estimates[wave.name], reasons[wave.name])
+        await _wave(source, target, migration, wave, here, there, expected[wave.name], reasons[wave.name])
         for wave in migration.waves
     ]
     of_access = await access.reasons_of(source, target, migration) if migration.access.sync else ()
@@ -169,11 +172,6 @@ async def held_against(planned: MigrationPlan, desk: MigrationDesk) -> Migration
         found = [reason for switch in one.switches for reason in await desk.against(leg, switch.part)]
         waves.append(replace(one, reasons=(*one.reasons, *rights.softened(dict.fromkeys(found), _WOULD_BE_REFUSED))))
     return replace(planned, waves=tuple(waves))
-
-
-def _estimate(migration: Migration, wave: Wave, seen: Inventory) -> Estimate:
-    topics = [seen.topics[topic] for topic in wave.topics if topic in seen.topics]
-    return estimate(topics, migration.limits.source_rate)
 
 
 async def _wave(
