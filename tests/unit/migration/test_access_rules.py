@@ -15,7 +15,7 @@ from anabranch.migration.access.scope import AccessScope, access_scope
 from anabranch.migration.access.users import lacking
 from anabranch.migration.access.values import Access, QuotaKey
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, Migration, Wave
+from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, JobKind, Migration, StreamJob, Wave
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.quotas import CLIENT_ID, IP, PRODUCER_BYTE_RATE, USER, quota_entity
@@ -24,6 +24,7 @@ from anabranch.operations.migrations.fencing import denials
 pytestmark = pytest.mark.unit
 
 OWN = "User:link"
+DESCRIBE = AclOperation.DESCRIBE
 SHOP = Wave("shop", ("shop.orders", "shop.payments"), ("billing",), clients=("till",), fences=(FenceKind.ACL,))
 OTHER = Wave("clicks", ("clicks",), ("counter",))
 PREFIX = PluginSpec("prefix")
@@ -126,6 +127,16 @@ def test_principals_are_mapped_and_all_others_keep_their_names() -> None:
         for operation in (AclOperation.READ, AclOperation.DESCRIBE)
     }
     assert proposed(made) == frozenset()
+
+
+def test_a_wave_that_is_read_by_jobs_alone_may_read_and_transactions_have_their_ids() -> None:
+    """Jobs read without a group; who only writes reads nothing."""
+    job = StreamJob("totals", JobKind.SPARK, "/checkpoints/totals")
+    made = [scope(wave=replace(SHOP, groups=(), jobs=jobs, principals=("User:shop",))) for jobs in ((), (job,))]
+    reads = {replace(rule(topic), operation=AclOperation.READ) for topic in SHOP.topics}
+    assert proposed(made[1]) - proposed(made[0]) == reads
+    ids = {replace(rule("till-1", resource_type=IDS), operation=one) for one in (AclOperation.WRITE, DESCRIBE)}
+    assert proposed(made[1], ["till-1"]) - proposed(made[1]) == ids
 
 
 def test_the_links_own_rules_are_carried_only_where_the_file_names_them() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import pytest
 
 from anabranch.kafka.acls import NoAuthorizerError, create_acls, delete_acls, describe_acls
+from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
+from anabranch.kafka.settling import until_led
 from anabranch.migration.access.values import Made, QuotaKey, WaveName, quota_values
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
@@ -22,6 +25,7 @@ from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.quotas import CLIENT_ID, PRODUCER_BYTE_RATE, QuotaEntity, quota_entity
 from anabranch.model.reasons import Severity
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations import access, access_seen
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.steps import ClusterSteps
@@ -266,6 +270,70 @@ def test_a_source_without_an_authorizer_has_rules_proposed() -> None:
         ]
         pair.apply(found)
         assert pair.rules() == {*shop.changes.create}
+        assert not pair.plan().changes
+
+
+def test_what_nobody_carries_over_is_told_by_the_plan(pair: Pair) -> None:
+    """Rules and quotas that the target lacks, also by a wider rule; nothing where they are there."""
+    plain = replace(MIGRATION, access=AccessCarryOver())
+
+    def told() -> list[str]:
+        found = pair.between(lambda old, new: access_seen.lacking(old, new, plain))
+        assert {reason.severity for reason in found} <= {Severity.WARNING}
+        return [reason.what for reason in found]
+
+    assert told() == [
+        f"wave shop: new lacks 2 access rules that old has: {ORDERS}; {TILL}",
+        f"wave clicks: new lacks 2 access rules that old has: {CLICKED}; {TILL}",
+        f"wave clicks: new lacks 1 quota that old has, or has others: {SITE}",
+    ]
+    pair.there(lambda new: alter_quotas(new, {SITE.entity: {SITE.name: 1024.0}}))
+    wide = rule("*", AclOperation.ALL)
+    pair.there(lambda new: create_acls(new, [wide, replace(wide, resource_type=ResourceType.TRANSACTIONAL_ID)]))
+    assert told() == []
+
+
+def test_one_authorizer_of_two_is_told() -> None:
+    """Applications would be refused, or everybody let in."""
+    plain = replace(MIGRATION, access=AccessCarryOver())
+    for guarded, text in (
+        ("new", "old has no authorizer and new has one"),
+        ("old", "new has no authorizer: everybody"),
+    ):
+        with started("old", authorizer=guarded == "old") as old, started("new", authorizer=guarded == "new") as new:
+            pair = Pair(context(old), context(new))
+            if guarded == "old":
+                on(pair.source, lambda cluster: create_acls(cluster, RULES))
+            (found,) = pair.between(lambda here, there: access_seen.lacking(here, there, plain))
+            assert text in found.what and found.severity is Severity.WARNING
+
+
+def test_transactional_ids_that_write_to_a_wave_are_proposed_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source without an authorizer lets them write; once they are forgotten applications may still come."""
+    with started("old", authorizer=False) as old, started("new") as new:
+        pair = Pair(context(old), context(new))
+        orders = TopicPartition("orders", 0)
+
+        async def make(cluster: Cluster) -> None:
+            await create_topic(cluster, "orders", 1, 1, {})
+            await until_led(cluster, ["orders"])
+
+        on(pair.source, make)
+        known = {7: "till"}
+
+        async def ids(_: object) -> dict[int, str]:
+            return known
+
+        async def producers(*_: object) -> dict[TopicPartition, list[Any]]:
+            return {orders: [SimpleNamespace(producer_id=7), SimpleNamespace(producer_id=8)]}
+
+        monkeypatch.setattr(access_seen, "transactional_ids", ids)
+        monkeypatch.setattr(access_seen, "active_producers", producers)
+        shop = pair.plan().waves[0]
+        assert {TILL, replace(TILL, operation=AclOperation.DESCRIBE)} <= {*shop.changes.create}
+        assert len(shop.changes.create) == 7
+        pair.apply(pair.plan())
+        known.clear()
         assert not pair.plan().changes
 
 

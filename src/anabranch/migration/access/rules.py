@@ -63,15 +63,20 @@ def carried(rules: Iterable[Acl], scope: AccessScope) -> RulesFound:
     return RulesFound(frozenset(wanted), tuple(sorted(refused)), tuple(left))
 
 
-def proposed(scope: AccessScope) -> frozenset[Acl]:
-    """What the principals that a wave names need: writing its topics, and reading them in its groups."""
+def proposed(scope: AccessScope, ids: Iterable[str] = ()) -> frozenset[Acl]:
+    """What the principals that a wave names need: writing its topics, and reading them in its groups or jobs.
+
+    ``ids`` are transactional ids that its topics were seen to be written to by.
+    """
     found = set()
     for principal in map(scope.principal, scope.named):
         for topic in scope.topics.values():
             found |= {_allowed(ResourceType.TOPIC, topic, principal, one) for one in _WRITES}
-            found |= {_allowed(ResourceType.TOPIC, topic, principal, one) for one in _READS if scope.groups}
+            found |= {_allowed(ResourceType.TOPIC, topic, principal, one) for one in _READS if scope.has_readers}
         for group in scope.groups:
             found |= {_allowed(ResourceType.GROUP, group, principal, one) for one in _READS}
+        for name in ids:
+            found |= {_allowed(ResourceType.TRANSACTIONAL_ID, name, principal, one) for one in _WRITES}
     return frozenset(found)
 
 

@@ -23,7 +23,8 @@ class AccessScope:
 
     ``topics`` are the target's names by the source's, ``renamed`` is the policy that made them.  ``elsewhere`` are
     groups of other waves.  ``principals`` are the new names of some; ``named`` are those that the wave names.
-    ``own`` is as whom the source is asked, whose rules are for the links.
+    ``own`` is as whom the source is asked, whose rules are for the links.  ``has_readers``: its topics are read in its
+    groups, or by its jobs.
     """
 
     topics: Mapping[str, str] = field(hash=False)
@@ -34,6 +35,7 @@ class AccessScope:
     principals: Mapping[str, str] = field(hash=False)
     named: frozenset[str]
     own: str
+    has_readers: bool
 
     def is_own(self, principal: str) -> bool:
         """Whether it is the links', and no application's that the file names."""
@@ -66,4 +68,5 @@ def access_scope(leg: Leg, own: str) -> AccessScope:
         migration.access.principals,
         frozenset(wave.principals),
         own,
+        bool(wave.groups or wave.jobs),
     )

@@ -55,9 +55,13 @@ def wanted_access(
     quotas: Mapping[QuotaKey, float],
     source_users: Collection[str],
     target_users: Collection[str],
+    ids: Collection[str] = (),
 ) -> WantedAccess:
-    """What the target is to have; ``rules`` are the source's, None where it has no authorizer."""
-    found = RulesFound(proposed(scope)) if rules is None else carried(rules, scope)
+    """What the target is to have; ``rules`` are the source's, None where it has no authorizer.
+
+    ``ids`` are the transactional ids that write to the wave's topics, for a proposal.
+    """
+    found = RulesFound(proposed(scope, ids)) if rules is None else carried(rules, scope)
     of_quotas = carried_quotas(quotas, scope, scope.users(rules or ()))
     access = Access(found.wanted, of_quotas.wanted)
     lacks = lacking(access, scope.principals, source_users, target_users)

@@ -26,7 +26,7 @@ from anabranch.migration.access.wave import WantedAccess, WaveAccess, access_rea
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration
 from anabranch.migration.words import counted
-from anabranch.model.acls import Acl
+from anabranch.model.acls import Acl, ResourceType
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.quotas import QuotaEntity
 from anabranch.model.reasons import Reason, Severity
@@ -128,16 +128,19 @@ def _waves(source: Cluster, seen: AccessSeen, legs: Iterable[Leg]) -> list[WaveA
     for leg in legs:
         owner = WaveName(leg.migration.name, leg.wave.name)
         own, others = made.get(owner, Made()), all_made(one for name, one in made.items() if name != owner)
-        wanted = _wanted(source, seen, leg)
+        wanted = _wanted(source, seen, leg, own)
         changes = diff(wanted.access, target, own, others)
         target, made[owner] = changed(target, changes), once_made(own, changes)
         found.append(wave_access(leg.wave.name, wanted, changes))
     return found
 
 
-def _wanted(source: Cluster, seen: AccessSeen, leg: Leg) -> WantedAccess:
+def _wanted(source: Cluster, seen: AccessSeen, leg: Leg, own: Made) -> WantedAccess:
+    """What one is to have; a transactional id that brokers have forgotten meanwhile is proposed as before."""
     scope = access_scope(leg, source.transport.principal)
-    return wanted_access(scope, seen.rules, seen.quotas.quotas, seen.source_users, seen.target_users)
+    ids = {name for topic in leg.wave.topics for name in seen.transactional_ids.get(topic, ())}
+    ids |= {rule.resource_name for rule in own.rules if rule.resource_type is ResourceType.TRANSACTIONAL_ID}
+    return wanted_access(scope, seen.rules, seen.quotas.quotas, seen.source_users, seen.target_users, sorted(ids))
 
 
 def _switched(wave: str, target: str) -> Reason:

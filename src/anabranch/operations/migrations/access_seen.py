@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
-from anabranch.errors import RefusedError
+from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.acls import NoAuthorizerError, describe_acls
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import describe_quotas
 from anabranch.kafka.scram import ScramUsersUnknownError, scram_users
+from anabranch.kafka.transactions import transactional_ids
+from anabranch.kafka.writers import active_producers
+from anabranch.migration.access.lacking import AccessOfBoth, lacking_reasons
+from anabranch.migration.access.scope import access_scope
 from anabranch.migration.access.values import Access, quota_values
+from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration
 from anabranch.model.acls import Acl
 from anabranch.model.reasons import Reason, Severity
+from anabranch.model.topics import TopicPartition
 from anabranch.state.codecs.topics import LINKS
 from anabranch.state.topics.access import AccessRecord
 from anabranch.state.topics.control import Links, present
@@ -23,7 +31,8 @@ from anabranch.state.topics.control import Links, present
 class AccessSeen:
     """The source's rules (None where it has no authorizer), and both clusters' quotas and SCRAM users.
 
-    ``users_known`` is whether both told their users; ``reasons`` are why not.
+    ``transactional_ids`` are those that write to each topic of a source without an authorizer; ``reasons`` say what one
+    of both did not tell.
     """
 
     rules: tuple[Acl, ...] | None
@@ -33,6 +42,7 @@ class AccessSeen:
     target_users: Collection[str]
     record: AccessRecord
     reasons: tuple[Reason, ...]
+    transactional_ids: Mapping[str, Collection[str]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(eq=False)
@@ -55,16 +65,32 @@ async def look(source: Cluster, target: Cluster, migration: Migration) -> Access
     await _check_clusters(source, target, migration)
     quotas = migration.access.quotas
     there, record = await look_there(target, quotas=quotas)
-    try:
-        rules = await describe_acls(source)
-    except NoAuthorizerError:
-        rules = None
+    rules = await _rules(source)
     here = quota_values(await describe_quotas(source)) if quotas else {}
     reasons: list[Reason] = []
+    ids = await _transactional_ids(source, migration, reasons) if rules is None else {}
     users = [await _users(cluster, reasons) for cluster in (source, target)]
     known = [one for one in users if one is not None]
     source_users, target_users = known if len(known) == 2 else ((), ())
-    return AccessSeen(rules, Access(quotas=here), there, source_users, target_users, record, tuple(reasons))
+    return AccessSeen(rules, Access(quotas=here), there, source_users, target_users, record, tuple(reasons), ids)
+
+
+async def _transactional_ids(source: Cluster, migration: Migration, reasons: list[Reason]) -> dict[str, set[str]]:
+    """Which write to each topic of a migration that is there, by the producer ids that its leaders remember."""
+    names = sorted({topic for wave in migration.waves for topic in wave.topics})
+    try:
+        metadata = await source.metadata(names)
+        there = [name for name in names if metadata.topics[name].error == 0]
+        partitions = [TopicPartition(name, at) for name in there for at in metadata.topics[name].partitions]
+        entries, ids = await active_producers(source, metadata, partitions), await transactional_ids(source)
+    except AnabranchError as error:
+        what = f"transactional ids of {source.name} are not known, and none is proposed: {error.message}"
+        reasons.append(Reason.found(Severity.WARNING, what, error.hint))
+        return {}
+    found: dict[str, set[str]] = defaultdict(set)
+    for partition, mine in entries.items():
+        found[partition.topic] |= {ids[entry.producer_id] for entry in mine if entry.producer_id in ids}
+    return found
 
 
 async def look_there(target: Cluster, *, quotas: bool) -> tuple[Access, AccessRecord]:
@@ -98,3 +124,22 @@ async def stored_links(source: Cluster) -> frozenset[str]:
     if await present(source, [LINKS]):
         await links.sync()
     return frozenset(links.links)
+
+
+async def lacking(source: Cluster, target: Cluster, migration: Migration) -> tuple[Reason, ...]:
+    """What applications would lack on the target where nothing is carried over; what is not told is a reason, too."""
+    try:
+        rules, there = await _rules(source), await _rules(target)
+        quotas = [quota_values(await describe_quotas(cluster)) for cluster in (source, target)]
+        scopes = {wave.name: access_scope(Leg(migration, wave), source.transport.principal) for wave in migration.waves}
+        return tuple(lacking_reasons(scopes, AccessOfBoth(source.name, target.name, rules, there, *quotas)))
+    except (RefusedError, PermissionDeniedError) as error:
+        what = f"whether applications lack access rules or quotas on {target.name} is not known: {error.message}"
+        return (Reason.found(Severity.WARNING, what, error.hint),)
+
+
+async def _rules(cluster: Cluster) -> tuple[Acl, ...] | None:
+    try:
+        return await describe_acls(cluster)
+    except NoAuthorizerError:
+        return None

@@ -26,7 +26,7 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
 from anabranch.operations.links import create
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
-from anabranch.operations.migrations import access, rights
+from anabranch.operations.migrations import access, access_seen, rights
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.jobs import job_reasons
@@ -134,7 +134,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
         await _wave(source, target, migration, wave, here, there, expected[wave.name], reasons[wave.name])
         for wave in migration.waves
     ]
-    of_access = await access.reasons_of(source, target, migration) if migration.access.sync else ()
+    of_access = await (access.reasons_of if migration.access.sync else access_seen.lacking)(source, target, migration)
     return MigrationPlan(
         migration.name,
         migration.source,
