@@ -1,7 +1,8 @@
 """Supervising streams: each run is a Spark job that outlives this process, found again after a restart.
 
 Invariants
-    T5  only the instance that acts begins runs; each instance looks after those of its own machine.
+    T5  only the instance that acts begins runs, and tells that those of a silent machine are lost; each instance looks
+        after those of its own machine.
     T6  a run is noted before its process is started, and found again by its specification where nobody noted that.
     T7  what is decided is written down before it is done, and done again where nobody knows whether it was.
     T8  what a run may use is what the author of its version may use as it begins; a PySpark file needs an admin.
@@ -31,6 +32,7 @@ from anabranch.service.clusters import ClusterPool
 from anabranch.service.hub import Hub
 from anabranch.service.job_settings import JobSettings
 from anabranch.service.lineage_sending import LineageSending
+from anabranch.service.machines import Machines
 from anabranch.service.processes import began_ms, is_alive, started_with
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
@@ -46,6 +48,7 @@ from anabranch.streams.lineage.openlineage import RunEventType
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 from anabranch.streams.supervising import (
+    LOST_MS,
     AskRun,
     BeginRun,
     CloseRun,
@@ -55,6 +58,7 @@ from anabranch.streams.supervising import (
     StreamAction,
     TellState,
     decide,
+    silent_machine,
 )
 from anabranch.streams.versions import StreamVersion
 
@@ -103,6 +107,7 @@ class Streaming:
         self._acts = acts
         self._start = start
         self._host = socket.gethostname()
+        self._machines = Machines(stored, self._host)
         self._children: dict[str, StartedJob] = {}
         self._live: dict[str, LiveRun] = {}
         self._asked: set[str] = set()
@@ -124,6 +129,7 @@ class Streaming:
     async def look(self) -> None:
         """Do for each stream what is to be done now; one that takes long holds up no other.  Raises StoreError."""
         kept = self._stored.streams
+        await self._stored.ask(self._machines.look)
         streams, every = await self._stored.ask(lambda: (kept.supervised(), kept.all()))
         for one in streams:
             task = self._busy.get(one.stream.name)
@@ -146,6 +152,18 @@ class Streaming:
         for task in tuple(self._busy.values()):
             task.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
+
+    def silent_since(self, run: StoredStreamRun) -> int | None:
+        """Since when nothing is heard of a run's machine (ms), None for this one or where that is not for too long."""
+        return None if run.host == self._host else self._machines.silent_since(run.host, now_ms())
+
+    async def abandon(self, run: StoredStreamRun, why: str) -> None:
+        """Note that a person has given up a run of a silent machine; raises StreamChangedError."""
+        now = now_ms()
+        await self._stored.ask(lambda: self._stored.streams.abandon(run, why, now, LOST_MS))
+        told = await self._stored.ask(lambda: self._stored.lineages.of(run.stream, run.version))
+        self._lineage.tell(RunEventType.FAIL, run.stream, run.id, None if told is None else told.document, why)
+        self._told(run.stream)
 
     def live(self, run: str) -> LiveRun | None:
         """What an open run has told; None where it is one of another machine, or nobody has looked yet."""
@@ -335,7 +353,9 @@ class Streaming:
     def _seen(self, run: StoredStreamRun) -> SeenStreamRun:
         """A run as it can be seen from here."""
         if run.host != self._host:
-            return SeenStreamRun(None, stopping_since_ms=run.stopping_at)
+            silent = self.silent_since(run) if self._acts() else None
+            lost = "" if silent is None else silent_machine(run.host, silent)
+            return SeenStreamRun(None, stopping_since_ms=run.stopping_at, lost=lost)
         live = self._live.get(run.id)
         if live is None:
             live = self._live[run.id] = LiveRun.of(run.directory, run.id, run.stream)

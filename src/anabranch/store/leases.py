@@ -10,7 +10,7 @@ Instances compare their own clocks with a time that another one wrote, so their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
@@ -20,6 +20,7 @@ from anabranch.store.database import Database
 from anabranch.store.tables import LEASES
 
 SKEW_MS = 2_000
+MACHINE_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,18 @@ class InstanceLeases:
             row = connection.execute(select(LEASES).where(LEASES.c.name == name)).first()
             return None if row is None else Held(row.name, row.holder, row.fence, row.until)
 
+    def vouch(self, machine: str, now_ms: int) -> int | None:
+        """Say that a machine is there; when that was said last (ms), None for never."""
+        before = self.get(of_machine(machine))
+        self.take(of_machine(machine), machine, now_ms, MACHINE_MS)
+        return None if before is None else before.until - MACHINE_MS
+
+    def machines(self) -> Mapping[str, int]:
+        """When each machine was heard of last (ms)."""
+        asked = select(LEASES.c.holder, LEASES.c.until).where(LEASES.c.name.startswith(_MACHINE))
+        with self._database.read() as connection:
+            return {row.holder: row.until - MACHINE_MS for row in connection.execute(asked)}
+
     def alive(self, now_ms: int) -> Sequence[str]:
         """The instances that have renewed their own names in time; see `of_instance`."""
         asked = select(LEASES.c.holder).where(LEASES.c.name.startswith(_INSTANCE), LEASES.c.until > now_ms - SKEW_MS)
@@ -86,8 +99,14 @@ class InstanceLeases:
 
 
 _INSTANCE = "instance "
+_MACHINE = "machine "
 
 
 def of_instance(instance: str) -> str:
     """The name that an instance holds for as long as it is there."""
     return _INSTANCE + instance
+
+
+def of_machine(machine: str) -> str:
+    """The name that the instances of a machine hold for as long as one of them is there."""
+    return _MACHINE + machine

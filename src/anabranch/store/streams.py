@@ -8,6 +8,7 @@ Invariants
          One that has a run, or is to have one, counts; one that failed for good does not.
     S21  a run begins as its stream was read, or not at all: nothing is passed over that a person has changed since.
     S22  how a start is to begin has a higher number than any before it, also where the clock was put back.
+    S23  a run is given up only while its machine is silent: one that comes back sees it ended, or was seen before.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from sqlalchemy.exc import IntegrityError
 
 from anabranch.store import artifacts
 from anabranch.store.database import Database
-from anabranch.store.tables import STREAM_LINEAGES, STREAM_RUNS, STREAM_VERSIONS, STREAMS
+from anabranch.store.leases import MACHINE_MS, of_machine
+from anabranch.store.tables import LEASES, STREAM_LINEAGES, STREAM_RUNS, STREAM_VERSIONS, STREAMS
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.kept import (
     NoStreamError,
@@ -171,6 +173,13 @@ class StoredStreams:
             values = {"pid": pid, "created": created}
             connection.execute(update(STREAM_RUNS).where(STREAM_RUNS.c.id == run_id).values(**values))
 
+    def found(self, run_id: str, host: str, pid: int, created: int) -> None:
+        """Note that the process of an open run is one of this machine, whatever that was called before."""
+        with self._database.begin() as connection:
+            values = {"host": host, "pid": pid, "created": created}
+            still = STREAM_RUNS.c.id == run_id, STREAM_RUNS.c.open.is_not(None)
+            connection.execute(update(STREAM_RUNS).where(*still).values(**values))
+
     def ran(self, run_id: str) -> None:
         """Note that the queries of a run have run."""
         with self._database.begin() as connection:
@@ -202,6 +211,19 @@ class StoredStreams:
                 wanted = {"wanted": StreamWanted.STOPPED}
                 connection.execute(update(STREAMS).where(STREAMS.c.name == name).values(**wanted))
         return True
+
+    def abandon(self, run: StoredStreamRun, why: str, now_ms: int, silent_ms: int) -> None:
+        """Note the end of a run whose machine was silent for so long (S23); raises StreamChangedError."""
+        with self._database.begin() as connection:
+            machine = select(LEASES.c.until).where(LEASES.c.name == of_machine(run.host)).with_for_update()
+            until = connection.execute(machine).scalar()
+            if until is not None and now_ms - (until - MACHINE_MS) < silent_ms:
+                raise StreamChangedError(run.stream)
+            still = STREAM_RUNS.c.id == run.id, STREAM_RUNS.c.open.is_not(None)
+            ended = {"open": None, "ended_at": now_ms, "exit_code": None, "why": why[:MOST_WHY]}
+            if not connection.execute(update(STREAM_RUNS).where(*still).values(**ended)).rowcount:
+                raise StreamChangedError(run.stream)
+            _become(connection, run.stream, StreamState.STOPPED, why, now_ms)
 
     def tell(self, name: str, state: StreamState, why: str, now_ms: int) -> None:
         """Note a state; raises StreamStateError, NoStreamError."""
@@ -263,6 +285,13 @@ class StoredStreams:
         asked = select(STREAM_RUNS).where(STREAM_RUNS.c.stream == name)
         with self._database.read() as connection:
             rows = connection.execute(asked.order_by(STREAM_RUNS.c.fence.desc()).limit(most))
+            return [_run(row) for row in rows]
+
+    def unseen_ends(self, most: int) -> Sequence[StoredStreamRun]:
+        """The newest runs that were noted as ended, and of which nobody saw how."""
+        asked = select(STREAM_RUNS).where(STREAM_RUNS.c.open.is_(None), STREAM_RUNS.c.exit_code.is_(None))
+        with self._database.read() as connection:
+            rows = connection.execute(asked.order_by(STREAM_RUNS.c.ended_at.desc()).limit(most))
             return [_run(row) for row in rows]
 
     def places(self, name: str) -> Sequence[str]:

@@ -132,6 +132,28 @@ class TooManyStreamsError(RefusedError):
 
 
 @dataclass(eq=False)
+class StreamLostError(RefusedError):
+    """A stream has a run on a machine that is not heard of."""
+
+    name: str
+    why: str
+
+    _message = "stream {name!r} is lost: {why}"
+    _hint = "start the service on that machine; where its run is gone for good: `anabranch stream abandon {name}`"
+
+
+@dataclass(eq=False)
+class NotLostError(RefusedError):
+    """A stream has no run that could be given up: nobody but its own machine ends it."""
+
+    name: str
+    why: str
+
+    _message = "stream {name!r} has no run to give up: {why}"
+    _hint = "have it end: `anabranch stream stop {name}`"
+
+
+@dataclass(eq=False)
 class StreamRunsError(RefusedError):
     """A stream has a run that has not ended."""
 

@@ -18,6 +18,7 @@ class StreamState(StrEnum):
     """Where a stream stands.
 
     ``draft`` has never been started; ``degraded`` has failed and is started again by itself; ``failed`` is not.
+    ``lost`` has a run on a machine that is not heard of: whether that goes on nobody knows.
     """
 
     DRAFT = "draft"
@@ -25,13 +26,14 @@ class StreamState(StrEnum):
     RUNNING = "running"
     DEGRADED = "degraded"
     STOPPING = "stopping"
+    LOST = "lost"
     STOPPED = "stopped"
     FAILED = "failed"
 
     @property
     def has_run(self) -> bool:
         """Whether there is a run that has not ended."""
-        return self in (StreamState.STARTING, StreamState.RUNNING, StreamState.STOPPING)
+        return self in (StreamState.STARTING, StreamState.RUNNING, StreamState.STOPPING, StreamState.LOST)
 
 
 class StreamWanted(StrEnum):
@@ -44,10 +46,11 @@ class StreamWanted(StrEnum):
 _S = StreamState
 FOLLOWS: Mapping[StreamState, frozenset[StreamState]] = {
     _S.DRAFT: frozenset({_S.STARTING, _S.FAILED}),
-    _S.STARTING: frozenset({_S.RUNNING, _S.STOPPING, _S.STOPPED, _S.DEGRADED, _S.FAILED}),
-    _S.RUNNING: frozenset({_S.STOPPING, _S.STOPPED, _S.DEGRADED, _S.FAILED}),
+    _S.STARTING: frozenset({_S.RUNNING, _S.STOPPING, _S.LOST, _S.STOPPED, _S.DEGRADED, _S.FAILED}),
+    _S.RUNNING: frozenset({_S.STOPPING, _S.LOST, _S.STOPPED, _S.DEGRADED, _S.FAILED}),
     _S.DEGRADED: frozenset({_S.STARTING, _S.STOPPED, _S.FAILED}),
-    _S.STOPPING: frozenset({_S.STOPPED}),
+    _S.STOPPING: frozenset({_S.LOST, _S.STOPPED}),
+    _S.LOST: frozenset({_S.STARTING, _S.RUNNING, _S.STOPPING, _S.STOPPED, _S.DEGRADED, _S.FAILED}),
     _S.STOPPED: frozenset({_S.STARTING, _S.FAILED}),
     _S.FAILED: frozenset({_S.STARTING, _S.STOPPED}),
 }

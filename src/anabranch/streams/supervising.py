@@ -2,7 +2,7 @@
 
 Invariants
     V1  a run begins only where none is open, and only for a stream that is wanted to run.
-    V2  nothing is decided of a run whose process cannot be seen from here.
+    V2  of a run whose process cannot be seen from here only that it is lost is told: nobody but a person ends it.
     V3  once nothing changes any more, the state is that which was wanted, or ``failed`` with a reason.
 """
 
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from anabranch.streams.restarting import RestartPolicy
 from anabranch.streams.states import StreamState, StreamWanted
 
 STOP_MS = 90_000
 """How long a run is waited for that was asked to end; its longest micro-batch is waited for by itself."""
+LOST_MS = 60_000
+"""How long nothing was heard of a machine whose runs are lost."""
 FINAL = frozenset({2, 3})
 """Exit codes that another start does not change: what a person wrote is wrong, or it is refused."""
 
@@ -26,7 +29,8 @@ class SeenStreamRun:
 
     ``is_alive`` is None where its process is one of another machine; ``has_started`` once its queries run.
     ``exit_code`` is None where nobody saw it, ``is_finished`` where its queries have read all that there was.  One that
-    was asked to end (``stopping_since_ms``) is started again where the stream is wanted to run.
+    was asked to end (``stopping_since_ms``) is started again where the stream is wanted to run.  ``lost`` says since
+    when nothing is heard of that machine, where it is for too long.
     """
 
     is_alive: bool | None
@@ -35,6 +39,7 @@ class SeenStreamRun:
     is_finished: bool = False
     why: str = ""
     stopping_since_ms: int | None = None
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +94,17 @@ def decide(seen: SeenStream, now_ms: int) -> StreamAction | None:
     if seen.run is None:
         return _without_run(seen, now_ms)
     if seen.run.is_alive is None:
-        return None
+        is_new = bool(seen.run.lost) and seen.state is not StreamState.LOST
+        return TellState(StreamState.LOST, seen.run.lost) if is_new else None
     if not seen.run.is_alive:
         return _ended(seen, seen.run, now_ms)
     return _running(seen, seen.run, now_ms)
+
+
+def silent_machine(host: str, since_ms: int) -> str:
+    """In words, that nothing is heard of a machine."""
+    since = datetime.fromtimestamp(since_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return f"its machine {host} is not heard of since {since}, and its job may go on there"
 
 
 def _without_run(seen: SeenStream, now_ms: int) -> StreamAction | None:
@@ -108,13 +120,16 @@ def _without_run(seen: SeenStream, now_ms: int) -> StreamAction | None:
 
 
 def _running(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction | None:
+    was_lost = seen.state is StreamState.LOST
     if run.stopping_since_ms is not None:
-        return KillRun() if now_ms - run.stopping_since_ms > STOP_MS else None
+        if now_ms - run.stopping_since_ms > STOP_MS:
+            return KillRun()
+        return TellState(StreamState.STOPPING) if was_lost else None
     if seen.wanted is StreamWanted.STOPPED:
         return AskRun()
     if run.has_started and seen.state is not StreamState.RUNNING:
         return TellState(StreamState.RUNNING)
-    return None
+    return TellState(StreamState.STARTING) if was_lost else None
 
 
 def _ended(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction:

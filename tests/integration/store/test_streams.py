@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from anabranch.store.database import Database
+from anabranch.store.leases import InstanceLeases
 from anabranch.store.streams import (
     NoStreamError,
     NoStreamVersionError,
@@ -249,3 +251,31 @@ def test_places_of_checkpoints_are_told_once_each_the_newest_runs_first(database
     assert store.runs_of("counts")[0] == replace(
         run(4), fence=4, checkpoints="/a", launcher="big", ran=True, ended_at=NOW + 4, exit_code=0, is_open=False
     )
+
+
+def test_a_run_is_given_up_only_while_its_machine_is_silent(database: Database) -> None:
+    """S23: a machine that vouched in time keeps its run; of a silent one that comes back one of both waits."""
+    store, leases = StoredStreams(database), InstanceLeases(database)
+    store.add(STREAM, FIRST)
+    wanted(store)
+    begun = store.begin(run(1), NOW)
+    store.tell("counts", StreamState.LOST, "it is silent", NOW)
+    assert leases.vouch("host", NOW) is None
+    with pytest.raises(StreamChangedError):
+        store.abandon(begun, "given up", NOW + 59_999, 60_000)
+    later, ended = NOW + 60_000, []
+
+    def give_up() -> None:
+        with suppress(StreamChangedError):
+            store.abandon(begun, "given up", later, 60_000)
+            ended.append(begun.id)
+
+    with ThreadPoolExecutor(2) as pool:
+        giving, vouching = pool.submit(give_up), pool.submit(leases.vouch, "host", later)
+        giving.result()
+    assert vouching.result() == NOW and leases.machines() == {"host": later}
+    assert [one.id for one in store.unseen_ends(5)] == ended
+    assert (store.open_run("counts") is None) is bool(ended)
+    assert store.get("counts").wanted is StreamWanted.RUNNING
+    with pytest.raises(StreamChangedError):
+        store.abandon(begun, "given up", later, 60_000)

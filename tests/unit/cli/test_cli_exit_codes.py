@@ -101,7 +101,7 @@ ELSEWHERE = {
         (
             *("stream create", "stream edit", "stream publish", "stream rollback", "stream delete", "stream start"),
             *("stream stop", "stream restart", "stream list", "stream show", "stream versions", "stream diff"),
-            *("stream logs", "stream lineage", "stream alerts", "stream checkpoint"),
+            *("stream logs", "stream lineage", "stream alerts", "stream checkpoint", "stream abandon"),
         ),
         "asks the service: tests/integration/streams/test_life.py",
     ),

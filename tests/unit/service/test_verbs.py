@@ -137,6 +137,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "streams.checkpoint": [{"stream": "pv-uv", "save": "friday"}, {"stream": "pv-uv", "delete": "friday"}],
     "streams.delete": [{"stream": "pv-uv"}],
+    "streams.abandon": [{"stream": "pv-uv"}],
     "streams.alerts": [
         {"stream": "pv-uv", "settings": ["lag=5", "slow=off"]},
         {"stream": "pv-uv", "receivers": ["all"]},

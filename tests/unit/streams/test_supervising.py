@@ -43,10 +43,18 @@ def test_a_state_follows_only_those_that_it_may() -> None:
     assert set(FOLLOWS) == set(StreamState)
 
 
-def test_a_run_that_cannot_be_seen_from_here_is_left_alone() -> None:
-    """V2: it may live on another machine."""
-    seen = SeenStream(StreamState.RUNNING, StreamWanted.STOPPED, SeenStreamRun(None), (), RestartPolicy())
-    assert decide(seen, 10) is None
+@pytest.mark.parametrize("wanted", StreamWanted)
+def test_a_run_that_cannot_be_seen_from_here_is_left_alone(wanted: StreamWanted) -> None:
+    """V2: it may live on another machine; of one that is silent for too long that alone is told, and once."""
+
+    def decided(state: StreamState, lost: str) -> object:
+        run = SeenStreamRun(None, True, stopping_since_ms=1, lost=lost)
+        return decide(SeenStream(state, wanted, run, (), RestartPolicy()), 10 * STOP_MS)
+
+    assert decided(StreamState.RUNNING, "") is None
+    assert decided(StreamState.LOST, "") is None
+    assert decided(StreamState.RUNNING, "it is silent") == TellState(StreamState.LOST, "it is silent")
+    assert decided(StreamState.LOST, "it is silent") is None
 
 
 @pytest.mark.parametrize(
@@ -89,6 +97,8 @@ class Supervised(RuleBasedStateMachine):
         self.asked_at = 0
         self.is_owed = False
         """Whether a person has asked for a restart that has not begun."""
+        self.is_silent = False
+        """Whether its machine is not heard of."""
 
     def become(self, state: StreamState) -> None:
         """As the store does."""
@@ -100,7 +110,8 @@ class Supervised(RuleBasedStateMachine):
         """Decide once, and do it."""
         policy = RestartPolicy(2)
         failures = [at for at in self.failures if at >= self.asked_at]
-        action = decide(SeenStream(self.state, self.wanted, self.run, failures, policy), self.now)
+        run = SeenStreamRun(None, lost="it is silent") if self.run is not None and self.is_silent else self.run
+        action = decide(SeenStream(self.state, self.wanted, run, failures, policy), self.now)
         if isinstance(action, BeginRun):
             assert self.run is None and self.wanted is StreamWanted.RUNNING
             self.become(StreamState.STARTING)
@@ -138,6 +149,24 @@ class Supervised(RuleBasedStateMachine):
         """A person stops it."""
         self.wanted, self.is_owed = StreamWanted.STOPPED, False
 
+    @precondition(lambda self: self.run is not None)
+    @rule()
+    def machine_goes(self) -> None:
+        """Nothing is heard of its machine."""
+        self.is_silent = True
+
+    @rule()
+    def machine_comes(self) -> None:
+        """It is heard of again."""
+        self.is_silent = False
+
+    @precondition(lambda self: self.run is not None and self.state is StreamState.LOST and self.is_silent)
+    @rule()
+    def abandon(self) -> None:
+        """A person gives its run up."""
+        self.become(StreamState.STOPPED)
+        self.run, self.is_silent = None, False
+
     @precondition(lambda self: self.run is not None and self.run.is_alive and self.run.stopping_since_ms is None)
     @rule()
     def restart(self) -> None:
@@ -171,6 +200,7 @@ class Supervised(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """V3: left alone, with a process that obeys, it comes to rest as it was wanted, or failed with its budget."""
+        self.is_silent = False
         for _ in range(200):
             self.look()
             if self.run is not None and self.run.is_alive:

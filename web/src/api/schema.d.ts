@@ -1975,6 +1975,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/streams/abandon/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give up the run of a machine that is not heard of, so that another machine starts the stream */
+        post: operations["plan_streams_abandon_api_v1_streams_abandon_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/streams/alerts/plan": {
         parameters: {
             query?: never;
@@ -2613,6 +2630,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AbandonStreamPlan: {
+            hash: string;
+            host: string;
+            may: string[];
+            run: string;
+            silent_since: number;
+            stream: string;
+            wanted: components["schemas"]["StreamWanted"];
+        };
         AbortPlan: {
             abort: number | null;
             hash: string;
@@ -6491,7 +6517,7 @@ export interface components {
             trigger: string;
         };
         /** @enum {string} */
-        StreamState: "draft" | "starting" | "running" | "degraded" | "stopping" | "stopped" | "failed";
+        StreamState: "draft" | "starting" | "running" | "degraded" | "stopping" | "lost" | "stopped" | "failed";
         StreamSummary: {
             description: string;
             former: number;
@@ -11865,6 +11891,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StreamSummary"][];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_streams_abandon_api_v1_streams_abandon_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
                 };
             };
             /** @description Why not */

@@ -84,6 +84,7 @@ const STREAM: Record<Schemas["StreamState"], Look> = {
   running: ["ok", "dot"],
   degraded: ["warn", "triangle"],
   stopping: ["idle", "half"],
+  lost: ["bad", "triangle"],
   stopped: ["idle", "square"],
   failed: ["bad", "cross"],
 };

@@ -11,7 +11,7 @@ import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, RehearsalBody, SetBody, StartBody, ThrottleBody, WaveRunBody } from "./MigrationBodies";
 import { Files, RewriteBody } from "./RewriteBody";
 import { CancelSwitchBody, RoutesBody } from "./RoutesBody";
-import { AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SavedCheckpointBody, SaveStreamBody } from "./StreamBodies";
+import { AbandonStreamBody, AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SavedCheckpointBody, SaveStreamBody } from "./StreamBodies";
 
 /** What a plan would change, as each verb shows it best. */
 export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
@@ -90,6 +90,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <SavedCheckpointBody plan={document as Schemas["CheckpointPlan"]} />;
     case "streams.delete":
       return <DeleteStreamBody plan={document as Schemas["DeleteStreamPlan"]} />;
+    case "streams.abandon":
+      return <AbandonStreamBody plan={document as Schemas["AbandonStreamPlan"]} />;
     case "streams.alerts":
       return <AlertsBody plan={document as Schemas["AlertsPlan"]} />;
     case "artifacts.delete":

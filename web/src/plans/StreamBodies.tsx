@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { streamQuery, streamVersionQuery } from "../api/queries";
 import { counted, whole } from "../format/numbers";
+import { moment } from "../format/times";
 import { Fetched } from "../parts/Fetched";
 import { Table } from "../parts/Table";
 import { StreamBadge } from "../parts/states";
@@ -194,6 +195,19 @@ export const SavedQueries = ({ queries }: { queries: readonly Schemas["SavedQuer
       },
     ]}
   />
+);
+
+/** A run that would be given up, and what may happen. */
+export const AbandonStreamBody = ({ plan }: { plan: Schemas["AbandonStreamPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {plan.run} is given up: machine {plan.host} is not heard of since {moment(plan.silent_since)}.{" "}
+      {plan.wanted === "running" ? "The stream is started on another machine." : "The stream stays stopped."}
+    </p>
+    {plan.may.map((line) => (
+      <p key={line}>{line}</p>
+    ))}
+  </div>
 );
 
 /** The rules that a stream would have, those that are new marked. */

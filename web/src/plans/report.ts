@@ -102,6 +102,8 @@ export function reportWords(work: Schemas["Work"]): string {
       return report["verb"] === "save"
         ? `The checkpoints of stream ${String(report["stream"])} are saved as ${String(report["name"])}.`
         : `The saved checkpoint ${String(report["name"])} of stream ${String(report["stream"])} is gone.`;
+    case "streams.abandon":
+      return `The run of stream ${String(report["stream"])} is given up; the stream is wanted ${String(report["wanted"])}.`;
     case "streams.alerts":
       return `The alerts of ${report["target"] ? "link" : "stream"} ${String(report["stream"])} were changed.`;
     case "artifacts.delete":

@@ -333,6 +333,7 @@ const DANGER = new Set([
   "migrations.complete",
   "migrations.give-up",
   "routes.cancel",
+  "streams.abandon",
   "streams.delete",
   "artifacts.delete",
   "catalog.drop",

@@ -5,7 +5,7 @@ export type StreamQuery = Schemas["StreamQueryAnswer"];
 export type StreamState = Schemas["StreamState"];
 
 /** States in the order in which somebody has to look at them. */
-export const STATES: readonly StreamState[] = ["failed", "degraded", "starting", "stopping", "running", "stopped", "draft"];
+export const STATES: readonly StreamState[] = ["failed", "lost", "degraded", "starting", "stopping", "running", "stopped", "draft"];
 
 /** Whether a stream may be called so. */
 export const isStreamName = (name: string): boolean => /^[a-z0-9][a-z0-9._-]{0,59}$/.test(name);
@@ -37,7 +37,7 @@ export function totalsOf(queries: readonly StreamQuery[]): StreamTotals {
   };
 }
 
-const ACTIVE: readonly StreamState[] = ["starting", "running", "degraded", "stopping"];
+const ACTIVE: readonly StreamState[] = ["starting", "running", "degraded", "stopping", "lost"];
 
 export const isActive = ({ state }: Stream): boolean => ACTIVE.includes(state);
 
@@ -49,6 +49,9 @@ export const whyNotStart = (stream: Stream): string | null => (isToRestart(strea
 
 export const whyNotStop = (stream: Stream): string | null =>
   stream.wanted === "stopped" && !isActive(stream) ? "it does not run" : stream.wanted === "stopped" ? "it was asked to end" : null;
+
+/** Why its run cannot be given up; null where its machine is not heard of. */
+export const whyNotAbandon = ({ state }: Stream): string | null => (state === "lost" ? null : "its machine is heard of: stop it");
 
 export const whyNotRestart = (stream: Stream): string | null =>
   stream.wanted === "stopped" ? "it is not wanted to run: start it" : null;

@@ -6,7 +6,7 @@ import typer
 
 from anabranch.cli.streams.alerts import alerts
 from anabranch.cli.streams.checkpoint import checkpoint
-from anabranch.cli.streams.driving import restart, start, stop
+from anabranch.cli.streams.driving import abandon, restart, start, stop
 from anabranch.cli.streams.lineage import lineage
 from anabranch.cli.streams.preview import preview
 from anabranch.cli.streams.run import run
@@ -31,6 +31,7 @@ app.command("rollback")(rollback)
 app.command("start")(start)
 app.command("stop")(stop)
 app.command("restart")(restart)
+app.command("abandon")(abandon)
 app.command("logs")(logs)
 app.command("alerts")(alerts)
 app.command("checkpoint")(checkpoint)

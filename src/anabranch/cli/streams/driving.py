@@ -1,4 +1,4 @@
-"""``anabranch stream start|stop|restart``: whether a stream runs."""
+"""``anabranch stream start|stop|restart|abandon``: whether a stream runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
+from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption
-from anabranch.cli.service_options import ServiceOption, service_of
+from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
 from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, change, found, path_of
 from anabranch.cli.streams.beginning import FromCheckpointOption, FromOption, KeepStateOption, NewStateOption, begin_of
 from anabranch.config.streamspec import StreamBegin
 from anabranch.errors import ClusterError, InvalidFieldError, RefusedError
+from anabranch.streams.kept import StreamLostError
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState
 
@@ -124,6 +126,31 @@ def restart(
     _drive(client, "restart", name, wait, output, lambda state: state is StreamState.RUNNING, applied, before, asked)
 
 
+def abandon(
+    ctx: typer.Context,
+    name: StreamArgument,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
+    service: ServiceOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Give up the run of a machine that is not heard of, so that another machine of the service starts the stream.
+
+    Only where the job is gone for good, or may be ended as it is: the plan says what may happen.
+    """
+    change(
+        service_of(ctx, service),
+        "abandon",
+        {"stream": name},
+        render.abandon_plan,
+        render.abandoned,
+        output,
+        execute=execute,
+        wanted=plan,
+        command=f"anabranch stream abandon {quoted(name)}{repeated_service(service)}",
+    )
+
+
 def _drive(
     client: ServiceClient,
     verb: str,
@@ -159,6 +186,8 @@ def _drive(
             return
         if state is StreamState.FAILED:
             raise StreamFailedError(name, stream["why"])
+        if state is StreamState.LOST:
+            raise StreamLostError(name, stream["why"])
         if verb == "start" and state is StreamState.STOPPED and stream["wanted"] == "stopped":
             _say(output, name, f"stopped: {stream['why']}")  # it has read all that there was
             return

@@ -21,6 +21,7 @@ _STYLES = {
     "stopping": "cyan",
     "degraded": "yellow",
     "failed": "red",
+    "lost": "red",
     "draft": "dim",
     "stopped": "dim",
 }
@@ -157,6 +158,20 @@ def delete_plan(shown: ServiceChange) -> RenderableType:
         f"stream {plan['stream']} is forgotten, with {count(plan['versions'])} versions and {count(plan['runs'])} runs"
     )
     return Text(f"{text}; its checkpoints stay")
+
+
+def abandon_plan(shown: ServiceChange) -> RenderableType:
+    """A run that would be given up, and what may happen."""
+    plan = shown.plan
+    since = moment(plan["silent_since"])
+    head = f"{plan['run']} of stream {plan['stream']} is given up: machine {plan['host']} is not heard of since {since}"
+    follows = "it is started on another machine" if plan["wanted"] == "running" else "it stays stopped"
+    return Group(Text(f"{head}; {follows}"), *(Text(line, style="yellow") for line in plan["may"]))
+
+
+def abandoned(done: Mapping[str, Any]) -> RenderableType:
+    """That a run is given up."""
+    return Text(f"the run of stream {done['stream']} is given up; the stream is wanted {done['wanted']}")
 
 
 def created(done: Mapping[str, Any], service: str | None) -> RenderableType:

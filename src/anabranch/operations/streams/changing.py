@@ -13,7 +13,7 @@ from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.start import StartPosition
 from anabranch.operations.streams.checkpointing import local_files
 from anabranch.storage import saved_checkpoints
-from anabranch.streams.kept import StoredStream, StreamRunsError
+from anabranch.streams.kept import StoredStream, StreamLostError, StreamRunsError
 from anabranch.streams.kinds import NotOfPySparkError, StreamKind
 from anabranch.streams.state.results import StateChoice
 from anabranch.streams.states import StreamState, StreamWanted
@@ -172,9 +172,10 @@ async def plan_run(
 ) -> RunStreamPlan:
     """Start, stop or restart a stream; ``most`` may run at once, None for any number.
 
-    Raises TooManyStreamsError, NoStreamError, StreamRunsError for a start of one that runs, InvalidFieldError for a
-    position that is none, or one beside a choice: it begins every query with an empty state; NotOfPySparkError for a
-    choice of a PySpark file; for a saved ``checkpoint`` of those in ``place``, what looking at it raises.
+    Raises TooManyStreamsError, NoStreamError, StreamRunsError for a start of one that runs, StreamLostError where that
+    is not known, InvalidFieldError for a position that is none, or one beside a choice: it begins every query with an
+    empty state; NotOfPySparkError for a choice of a PySpark file; for a saved ``checkpoint`` of those in ``place``,
+    what looking at it raises.
     """
     if checkpoint and (start or choice is not StateChoice.REFUSE):
         problem = "a saved checkpoint has its own position and state"
@@ -193,6 +194,7 @@ async def plan_run(
             and stream.wanted is StreamWanted.RUNNING
             and stream.state is not StreamState.FAILED
         ):
+            _check_not_lost(stream)
             raise StreamRunsError(name, stream.state.value if run is None else run.id)
         if verb is not StreamVerb.STOP and most is not None:
             stored.check_room(name, most)
@@ -213,6 +215,12 @@ async def plan_run(
         return RunStreamPlan(name, verb, stream.state, *asked, hash_, stream.revision, open_run)
 
     return await asyncio.to_thread(look)
+
+
+def _check_not_lost(stream: StoredStream) -> None:
+    """Raise StreamLostError where nobody knows whether its run goes on."""
+    if stream.state is StreamState.LOST:
+        raise StreamLostError(stream.name, stream.why)
 
 
 def _back(stored: StoredStreams, stream: StoredStream, checkpoint: str, place: str) -> tuple[QueryBack, ...]:
@@ -246,11 +254,12 @@ async def run(stored: StoredStreams, planned: RunStreamPlan, most: int | None = 
 
 
 async def plan_delete(stored: StoredStreams, name: str) -> DeleteStreamPlan:
-    """Forget a stream; raises NoStreamError, and StreamRunsError while it runs or is wanted to."""
+    """Forget a stream; raises NoStreamError, and StreamRunsError or StreamLostError while it runs or is wanted to."""
 
     def look() -> DeleteStreamPlan:
         stream, run = stored.get(name), stored.open_run(name)
         if run is not None or stream.wanted is StreamWanted.RUNNING:
+            _check_not_lost(stream)
             raise StreamRunsError(name, stream.state.value if run is None else run.id)
         versions, runs = len(stored.versions(name)), len(stored.runs_of(name, 10_000))
         hash_ = plan_hash("streams.delete", name, stream.revision)

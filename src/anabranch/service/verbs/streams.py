@@ -18,7 +18,8 @@ from pydantic import Field, StringConstraints
 from anabranch.config.serve_file import LAUNCHER_NAME
 from anabranch.errors import InvalidFieldError
 from anabranch.model.accounts import Role
-from anabranch.operations.streams import alerting, changing, checkpointing, saving
+from anabranch.operations.streams import abandoning, alerting, changing, checkpointing, saving
+from anabranch.operations.streams.abandoning import AbandonStreamPlan
 from anabranch.operations.streams.alerting import AlertsPlan, ChangedAlerts
 from anabranch.operations.streams.changing import (
     ChangedStream,
@@ -243,6 +244,14 @@ async def _delete(reach: Reach, _: StreamRequest, planned: DeleteStreamPlan) -> 
     return await changing.delete(_stored(reach), planned)
 
 
+async def _abandon_plan(reach: Reach, request: StreamRequest) -> AbandonStreamPlan:
+    return await abandoning.plan(_stored(reach), request.stream, reach.streaming.silent_since)
+
+
+async def _abandon(reach: Reach, _: StreamRequest, planned: AbandonStreamPlan) -> ChangedStream:
+    return await abandoning.apply(planned, reach.streaming.abandon, reach.account)
+
+
 def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:
     async def plan(reach: Reach, request: StopStreamRequest) -> RunStreamPlan:
         if request.target:
@@ -407,6 +416,18 @@ _VERBS: tuple[Verb[Any, Any], ...] = (
     _run_verb(StreamVerb.START, "Start a stream; it goes on exactly where its checkpoints are"),
     _run_verb(StreamVerb.STOP, "Have a stream end after its micro-batch"),
     _run_verb(StreamVerb.RESTART, "Have a stream end, and start it with the version that is published"),
+    Verb(
+        "streams.abandon",
+        "Give up the run of a machine that is not heard of, so that another machine starts the stream",
+        Role.OPERATOR,
+        StreamRequest,
+        AbandonStreamPlan,
+        ChangedStream,
+        _subject,
+        lambda request: command("stream", "abandon", request.stream),
+        _abandon_plan,
+        _abandon,
+    ),
     Verb(
         "streams.alerts",
         "Change the rules of the alerts of a stream or a link, or who is told",

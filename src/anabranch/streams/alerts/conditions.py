@@ -82,10 +82,13 @@ def trigger_ms(trigger: str) -> int | None:
 
 
 def _alive(seen: WatchedStream) -> AlertCondition:
-    if seen.wanted is StreamWanted.STOPPED and seen.state is not StreamState.FAILED:
+    is_told = seen.state in (StreamState.FAILED, StreamState.LOST)
+    if seen.wanted is StreamWanted.STOPPED and not is_told:
         return AlertCondition(AlertKind.ALIVE, "", False)
     is_away = seen.state is not StreamState.RUNNING
-    words = f"it is to run, and is {seen.state.value}" + (f": {seen.why}" if seen.why else "") if is_away else ""
+    ends = seen.wanted is StreamWanted.STOPPED and seen.state is StreamState.LOST
+    begin = f"it is to {'end' if ends else 'run'}, and is {seen.state.value}"
+    words = begin + (f": {seen.why}" if seen.why else "") if is_away else ""
     return AlertCondition(AlertKind.ALIVE, "", is_away, words)
 
 

@@ -54,7 +54,9 @@ function Why({ answer: { stream, runs } }: TabProps) {
             ? "It has failed, and is not started again by itself"
             : stream.state === "degraded"
               ? "Its job has failed, and is started again by itself"
-              : `It is ${stream.state}`}
+              : stream.state === "lost"
+                ? "Whether it runs is not known"
+                : `It is ${stream.state}`}
         </span>
       </div>
       <p>{stream.why}</p>

@@ -5,7 +5,7 @@ import { Button } from "../../parts/Button";
 import { Action } from "../../plans/Action";
 import { useWhyNotPlan } from "../../session/me";
 import { beginFields } from "../../streams/beginning";
-import { isToRestart, streamPath, whyNotDelete, whyNotRestart, whyNotStart, whyNotStop } from "../../streams/stream";
+import { isToRestart, streamPath, whyNotAbandon, whyNotDelete, whyNotRestart, whyNotStart, whyNotStop } from "../../streams/stream";
 import type { TabProps } from "./StreamPage";
 
 /** What can be done with a stream; each shows its plan first. */
@@ -37,6 +37,11 @@ export function StreamActions({ answer: { stream } }: TabProps) {
       <Action verb="streams.stop" body={body} title={`Stop ${name}`} why={whyNotStop(stream)}>
         Stop
       </Action>
+      {state === "lost" ? (
+        <Action verb="streams.abandon" body={body} title={`Abandon ${name}`} why={whyNotAbandon(stream)}>
+          Abandon
+        </Action>
+      ) : null}
       <EditLink name={name} />
       <Action verb="streams.delete" body={body} title={`Delete ${name}`} why={whyNotDelete(stream)}>
         Delete

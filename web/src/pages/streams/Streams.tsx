@@ -90,12 +90,12 @@ function Sums({ streams }: { streams: readonly Stream[] }) {
   const of = (...states: Stream["state"][]) => streams.filter((one) => states.includes(one.state)).length;
   const totals = totalsOf(streams.flatMap((one) => one.queries));
   const queries = streams.reduce((sum, one) => sum + one.queries.length, 0);
-  const bad = of("failed", "degraded");
+  const bad = of("failed", "lost", "degraded");
   return (
     <Figures
       figures={[
         { label: "Running", value: whole(of("running")), note: `of ${counted(streams.length, "stream")}` },
-        { label: "Failed or degraded", value: whole(bad), note: bad ? `${either(bad, "it has", "each has")} its reason below` : "nothing to look at" },
+        { label: "Failed, lost or degraded", value: whole(bad), note: bad ? `${either(bad, "it has", "each has")} its reason below` : "nothing to look at" },
         { label: "Rows", value: totals.rate === null ? "none" : perSecond(totals.rate), note: `of ${counted(queries, "query", "queries")}` },
         { label: "Lag", value: totals.lag === null ? "none" : whole(totals.lag), note: "records of Kafka" },
       ]}
