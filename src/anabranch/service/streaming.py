@@ -17,7 +17,7 @@ import socket
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -25,6 +25,7 @@ import structlog
 from anabranch.config.streamspec import StreamBegin, StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.model.clock import now_ms
+from anabranch.operations.jobs.outcome import unsaid
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.stream_launchers import DEFAULT, NoLauncherError, StreamLauncher
 from anabranch.operations.jobs.streamjob import start_detached
@@ -366,7 +367,10 @@ class Streaming:
         child = self._children.get(run.id)
         code = child.code if child is not None else None
         code = live.exit_code if code is None else code
-        return SeenStreamRun(alive, live.has_started, code, live.is_finished, live.why, run.stopping_at)
+        seen = SeenStreamRun(alive, live.has_started, code, live.is_finished, live.why, run.stopping_at)
+        if alive is not False or live.why or code == 0:
+            return seen
+        return replace(seen, unsaid=unsaid(Path(run.directory) / f"{run.id}.log", code))
 
     def _alive(self, run: StoredStreamRun) -> bool | None:
         """Whether its process lives; None where another instance may be starting it just now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -23,7 +24,7 @@ class LineFile:
     full: int = FULL_BYTES
 
     def write(self, text: str) -> int:
-        """Append; raises OSError."""
+        """Append the whole of it, or nothing; raises OSError."""
         data = text.encode()
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
@@ -32,7 +33,7 @@ class LineFile:
                 file = -1
                 os.replace(self.path, former(self.path))
                 file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            os.write(file, data)
+            _append(file, data)
         finally:
             if file >= 0:
                 os.close(file)
@@ -40,6 +41,19 @@ class LineFile:
 
     def flush(self) -> None:
         """Nothing waits here."""
+
+
+def _append(file: int, data: bytes) -> None:
+    """Write all of it: a disk that is full takes a part of it first, which would spoil the next line."""
+    begin, at = os.fstat(file).st_size, 0
+    try:
+        while at < len(data):
+            at += os.write(file, data[at:])
+    except OSError:
+        if at:
+            with suppress(OSError):
+                os.ftruncate(file, begin)
+        raise
 
 
 @dataclass(slots=True)

@@ -30,7 +30,8 @@ class SeenStreamRun:
     ``is_alive`` is None where its process is one of another machine; ``has_started`` once its queries run.
     ``exit_code`` is None where nobody saw it, ``is_finished`` where its queries have read all that there was.  One that
     was asked to end (``stopping_since_ms``) is started again where the stream is wanted to run.  ``lost`` says since
-    when nothing is heard of that machine, where it is for too long.
+    when nothing is heard of that machine, where it is for too long.  ``why`` is what it has told; where that is nothing
+    ``unsaid`` is what else is known of its end.
     """
 
     is_alive: bool | None
@@ -40,6 +41,7 @@ class SeenStreamRun:
     why: str = ""
     stopping_since_ms: int | None = None
     lost: str = ""
+    unsaid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def _ended(seen: SeenStream, run: SeenStreamRun, now_ms: int) -> StreamAction:
         return CloseRun(StreamState.STOPPED, "it has read all that there was", is_over=True)
     if seen.wanted is StreamWanted.STOPPED or run.stopping_since_ms is not None:
         return CloseRun(StreamState.STOPPED, "")
-    why = run.why or _told(run.exit_code)
+    why = run.why or _told(run.exit_code) + (f": {run.unsaid}" if run.unsaid else "")
     if run.exit_code in FINAL:
         return CloseRun(StreamState.FAILED, why, is_failure=True)
     due = seen.policy.due_ms((*seen.failures, now_ms), now_ms)

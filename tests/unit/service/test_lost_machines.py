@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import update
 
 from anabranch.config.streamspec import StreamRunSpec
+from anabranch.operations.jobs import outcome
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.stream_launchers import StreamLauncher
 from anabranch.operations.jobs.streamjob import events_of
@@ -31,6 +32,7 @@ from tests.unit.service.test_changes import did
 
 pytestmark = pytest.mark.unit
 NAME = "pv-uv"
+RUNS = "import time; time.sleep(600)"
 Jobs = dict[str, subprocess.Popen[bytes]]
 
 
@@ -54,14 +56,14 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def on(host: str, store: str, directory: Path, jobs: Jobs) -> Iterator[Served]:
-    """The service on a machine of that name, whose jobs run until they are asked to end."""
+def on(host: str, store: str, directory: Path, jobs: Jobs, code: str = RUNS) -> Iterator[Served]:
+    """The service on a machine of that name, whose jobs are this Python; by default it runs until it is to end."""
 
     def start(spec: StreamRunSpec, _: StreamLauncher, place: Path) -> StartedJob:
         place.mkdir(parents=True, exist_ok=True)
         with events_of(place, spec.run).open("w", encoding="utf-8") as events:
             events.write(json.dumps({"event": "started", "queries": []}) + "\n")
-        command = [sys.executable, "-c", "import time; time.sleep(600)", str(place / f"{spec.run}.json")]
+        command = [sys.executable, "-c", code, str(place / f"{spec.run}.json")]
         jobs[spec.run] = process = subprocess.Popen(command, start_new_session=True)
         return StartedJob(spec.run, place / f"{spec.run}.log", process)
 
@@ -75,11 +77,16 @@ def on(host: str, store: str, directory: Path, jobs: Jobs) -> Iterator[Served]:
         yield made
 
 
-def a_stream_that_runs(served: Served) -> StoredStreamRun:
-    """Keep a stream, and have it run."""
+def a_stream(served: Served) -> None:
+    """Keep a stream."""
     made = StoredStream(NAME, 1, "admin", "", 1, 1, 0, StreamWanted.STOPPED, StreamState.DRAFT, "", 1, 0, 0)
     script = StreamVersion(1, 1, "admin", "", "SELECT 1", StreamSettings())
     served.instance.stored.streams.add(made, script)
+
+
+def a_stream_that_runs(served: Served) -> StoredStreamRun:
+    """Keep a stream, and have it run."""
+    a_stream(served)
     did(served, "streams/start", {"stream": NAME})
     return runs_now(served, 1)
 
@@ -192,3 +199,18 @@ def test_a_machine_that_has_another_name_now_goes_on_with_its_runs(
         did(renamed, "streams/stop", {"stream": NAME})
         until(lambda: state(renamed) is StreamState.STOPPED)
     assert jobs[first.id].poll() is not None
+
+
+def test_a_job_that_could_not_say_why_it_failed_is_told_by_its_log_and_its_disk(
+    empty_store: str, tmp_path: Path, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full takes no event; its exit code alone helps nobody."""
+    monkeypatch.setattr(outcome, "FULL_BYTES", 1 << 62)
+    code = "import sys; open(sys.argv[1][:-4] + 'log', 'w').write('error: no room\\nhint: make some\\n'); sys.exit(4)"
+    with on("one", empty_store, tmp_path, jobs, code) as one:
+        a_stream(one)
+        did(one, "streams/start", {"stream": NAME})
+        until(lambda: state(one) is StreamState.DEGRADED)
+        why = one.get(f"/api/v1/streams/{NAME}")["stream"]["why"]
+    assert why.startswith("its job has ended with exit code 4: the disk of ")
+    assert "make room, and start it again; no room (make some)" in why

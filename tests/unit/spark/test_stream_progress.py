@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from pyspark.sql import Row
@@ -15,6 +17,7 @@ from anabranch.errors import InvalidFieldError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import ClientRole
 from anabranch.model.start import StartKind
+from anabranch.spark.jobs import stream_events
 from anabranch.spark.jobs.stream_events import StreamEvents, shown
 from anabranch.spark.streams.clusters import ContextClusters, UnaskedClusters, UnknownClusterError
 from anabranch.spark.streams.kafka_tables import check, start_of, topics_of
@@ -23,6 +26,7 @@ from anabranch.spark.streams.running import checkpoint_of, trigger_of
 from anabranch.spark.streams.sinks.port import SinkCounts
 from anabranch.streams.errors import ScriptError
 from anabranch.streams.events import StreamEventKind, read_event
+from anabranch.streams.lines import LineFile
 from anabranch.streams.tables import TableDeclaration
 
 pytestmark = pytest.mark.unit
@@ -136,6 +140,43 @@ def test_an_event_is_a_line_that_is_read_back_and_other_lines_are_none() -> None
     assert (fields["statement"], fields["line"], fields["column"], fields["excerpt"]) == (2, 3, 4, "x\n^")
     assert (fields["condition"], fields["hint"]) == ("TABLE_OR_VIEW_NOT_FOUND", "did you mean t?")
     assert [read_event(line) for line in ("", "text", "[]", '{"event": "later"}', "7")] == [None] * 5
+
+
+class FullDisk:
+    """Takes no line for a while."""
+
+    def __init__(self, refusals: int) -> None:
+        self.left, self.lines = refusals, list[str]()
+
+    def write(self, text: str, /) -> int:
+        """Append, or refuse."""
+        if self.left:
+            self.left -= 1
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.lines.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits here."""
+
+
+def test_what_a_full_disk_does_not_take_is_told_as_soon_as_it_does(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In order, but for figures that the next ones make up for; why it failed is in the log at once."""
+    monkeypatch.setattr(stream_events, "LAST_WAIT_S", 0.01)
+    disk = FullDisk(5)
+    events = StreamEvents(disk, SPEC)
+    events.tell(StreamEventKind.STARTED, queries=[])
+    events.tell(StreamEventKind.PROGRESS, query="q")
+    assert events.fail(InvalidFieldError("stream", "trigger", "it is none", "write one")) == 2
+    assert "it is none" in (told := capfd.readouterr().err) and "hint: write one" in told
+    events.tell(StreamEventKind.ENDED, exit_code=2)
+    kinds = [json.loads(line)["event"] for line in disk.lines]
+    assert kinds == ["started", "failed", "ended"]
+
+    never = StreamEvents(LineFile(Path("/dev/full")), SPEC)
+    never.tell(StreamEventKind.ENDED, exit_code=4)
 
 
 def test_triggers_and_checkpoints() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,31 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path: Path) ->
     with path.open("a") as file:
         file.write("o\n")
     assert tail.lines() == ["two"]
+
+
+@contextmanager
+def full_after(size: int) -> Iterator[None]:
+    """No file of this process grows beyond so many bytes, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_line_that_a_full_disk_takes_half_of_is_not_there(tmp_path: Path) -> None:
+    """It is refused whole: the next one, once there is room, is a line of its own."""
+    path = tmp_path / "events"
+    writer = LineFile(path)
+    writer.write("one\n")
+    with full_after(8), pytest.raises(OSError, match="File too large"):
+        writer.write("two is too long\n")
+    assert path.read_text() == "one\n"
+    writer.write("three\n")
+    assert LineTail(path).lines() == ["one", "three"]
+    with pytest.raises(OSError, match="No space left"):
+        LineFile(Path("/dev/full")).write("one\n")
 
 
 def test_a_long_file_is_read_from_near_its_end_at_first(tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -11,6 +14,11 @@ from typing import ClassVar
 from anabranch.errors import AnabranchError, ProtocolError
 
 _LOG_LINES = 5
+_LOG_BYTES = 1 << 20
+"""So much of a log is read, from its end."""
+_KILLED = -9
+FULL_BYTES = 1 << 20
+"""A disk that has less room than this is full: a job could not say why it failed."""
 
 
 @dataclass(eq=False)
@@ -60,7 +68,9 @@ def last_error(log: Path, code: int | None = None) -> tuple[str, str]:
     Whoever killed the job (``code``) left no words in its log: then only an error is one.
     """
     try:
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_BYTES))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()
     except OSError as error:
         return str(error), ""
     hint = ""
@@ -75,6 +85,18 @@ def last_error(log: Path, code: int | None = None) -> tuple[str, str]:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return "" if code is not None and code < 0 else _one_line(" ".join(lines[-_LOG_LINES:])), ""
+
+
+def unsaid(log: Path, code: int | None) -> str:
+    """What is known of why a job ended that told nobody: what is said in its log, or that its disk is full."""
+    why, hint = last_error(log, _KILLED if code is None else code)
+    said = f"{why} ({hint})" if why and hint else why
+    with suppress(OSError):
+        free = shutil.disk_usage(log.parent).free
+        if free < FULL_BYTES:
+            full = f"the disk of {log.parent} is full, {free:,} bytes are free: make room, and start it again"
+            said = f"{full}; {said}" if said else full
+    return said
 
 
 def _one_line(text: str) -> str:
