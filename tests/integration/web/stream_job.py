@@ -2,8 +2,8 @@
 
 No Spark: each ``INSERT INTO`` of the script is told as a query whose numbers move, with lines in the log; once it has
 ended, each has a checkpoint of one micro-batch of the topic ``n``, as Spark would have written it.  The first
-line of the script says more: ``-- exit CODE`` has it fail before a query has started, ``-- run lineage`` has it tell that
-it copies the table of orders.
+line of the script says more: ``-- exit CODE`` has it fail before a query has started, ``-- run lineage`` has it tell
+that it copies the table of orders.
 """
 
 from __future__ import annotations

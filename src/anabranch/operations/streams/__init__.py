@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["alerting", "changing", "checkpointing", "lineage", "saving"]
+__all__ = ["abandoning", "alerting", "changing", "checkpointing", "lineage", "saving"]
 __getattr__ = modules(__name__, __all__)

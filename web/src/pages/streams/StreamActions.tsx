@@ -37,7 +37,7 @@ export function StreamActions({ answer: { stream } }: TabProps) {
       <Action verb="streams.stop" body={body} title={`Stop ${name}`} why={whyNotStop(stream)}>
         Stop
       </Action>
-      {state === "lost" ? (
+      {stream.state === "lost" ? (
         <Action verb="streams.abandon" body={body} title={`Abandon ${name}`} why={whyNotAbandon(stream)}>
           Abandon
         </Action>
