@@ -20,10 +20,12 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.store.database import open_database
 from anabranch.store.waves import StoredMigrations
 from qa.brokers import STEADY
+from qa.inconclusive import InconclusiveError
 from qa.postgres import postgres
 from qa.route_service import RouteProcess
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
+from tests.chance import conclusive
 from tests.integration.kills.reading import log_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.topics import create, numbered, produce, transaction
@@ -63,15 +65,20 @@ def begun(served: RouteProcess, verb: str, request: Mapping[str, Any]) -> None:
     assert done.status == 202, done.body
 
 
-def killed(served: RouteProcess, migration: str, verb: str, kinds: tuple[StepKind, ...]) -> WaveRun:
-    """Kill the service in each of some steps of the newest run, and start it again; the run as it ended."""
+def killed(served: RouteProcess, migration: str, verb: str, kinds: tuple[StepKind, ...]) -> tuple[WaveRun, int]:
+    """Kill the service in each of some steps of the newest run, and start it again.
+
+    The run as it ended, and how many of the kills found it open: the others came after its end.
+    """
     until(lambda: [run for run in runs(served, migration) if run.what == verb])
+    struck = 0
     for kind in kinds:
         at = [step.kind for step in runs(served, migration)[-1].steps].index(kind)
         until(lambda at=at: runs(served, migration)[-1].at >= at)
         served.kill()
+        struck += runs(served, migration)[-1].state.is_open
         served.start()
-    return ended([served], migration)
+    return ended([served], migration), struck
 
 
 def ended(services: list[RouteProcess], migration: str) -> WaveRun:
@@ -150,32 +157,36 @@ def test_of_two_services_on_one_store_the_other_goes_on_with_a_switch(
 ) -> None:
     """The one that acts is killed before and behind the point of no return, and comes back beside the other one."""
     old, new = pair
-    made = moved(old)
     contexts = json.loads(json.dumps({"old": old.context(), "new": new.context()}))
-    places = [tmp_path / name for name in ("first", "second")]
-    for place in places:
-        place.mkdir()
-    with postgres() as server, ExitStack() as stack:
-        store = server.database()
-        first = stack.enter_context(RouteProcess(places[0], contexts, store=store))
-        second = stack.enter_context(RouteProcess(places[1], contexts, store=store, beside=True))
-        services = [first, second]
-        assert (first.acts(), second.acts()) == (True, False)
-        begun(first, "start", {"migration": made.fields})
-        assert killed_in_turns(services, made.name, "start", ())[0].state is WaveRunState.DONE
-        begun(first, "switch", {"migration": made.name, "wave": "orders"})
-        run, took_over = killed_in_turns(services, made.name, "switch", (StepKind.QUIET, StepKind.RUN_REVERSE))
-        assert (run.state, run.why) == (WaveRunState.DONE, "")
+
+    def attempt(number: int) -> None:
+        made = moved(old)
+        places = [tmp_path / str(number) / name for name in ("first", "second")]
+        for place in places:
+            place.mkdir(parents=True)
+        with postgres() as server, ExitStack() as stack:
+            store = server.database()
+            first = stack.enter_context(RouteProcess(places[0], contexts, store=store))
+            second = stack.enter_context(RouteProcess(places[1], contexts, store=store, beside=True))
+            services = [first, second]
+            assert (first.acts(), second.acts()) == (True, False)
+            begun(first, "start", {"migration": made.fields})
+            assert killed_in_turns(services, made.name, "start", ())[0].state is WaveRunState.DONE
+            begun(first, "switch", {"migration": made.name, "wave": "orders"})
+            run, took_over = killed_in_turns(services, made.name, "switch", (StepKind.QUIET, StepKind.RUN_REVERSE))
+            assert (run.state, run.why) == (WaveRunState.DONE, "")
+            made.assert_at(new)
+            produce(new, made.topic, numbered(5, first=len(made.wrote)))
+            wrote = [*made.wrote, *(one["value"] for one in numbered(5, first=len(made.wrote)))]
+            for cluster in pair:
+                assert_holds(cluster, made.topic, wrote)
+            acting = next(one for one in services if one.acts())
+            begun(acting, "complete", {"migration": made.name, "wave": "orders"})
+            assert killed_in_turns(services, made.name, "complete", ())[0].state is WaveRunState.DONE
         if took_over < 2:
-            pytest.skip("a switch had ended before whoever acts was killed in it")
-        made.assert_at(new)
-        produce(new, made.topic, numbered(5, first=len(made.wrote)))
-        wrote = [*made.wrote, *(one["value"] for one in numbered(5, first=len(made.wrote)))]
-        for cluster in pair:
-            assert_holds(cluster, made.topic, wrote)
-        acting = next(one for one in services if one.acts())
-        begun(acting, "complete", {"migration": made.name, "wave": "orders"})
-        assert killed_in_turns(services, made.name, "complete", ())[0].state is WaveRunState.DONE
+            raise InconclusiveError(f"the switch had ended before {2 - took_over} of 2 kills of whoever acts")
+
+    conclusive(attempt)
 
 
 def test_a_service_that_is_killed_goes_on_where_it_was(
@@ -183,22 +194,36 @@ def test_a_service_that_is_killed_goes_on_where_it_was(
 ) -> None:
     """There and back; each record is there once and in order, and the group at exactly its record."""
     old, new = pair
-    made = moved(old)
-    name, topic, wrote, fields = made.name, made.topic, list(made.wrote), made.fields
     contexts = json.loads(json.dumps({"old": old.context(), "new": new.context()}))
-    with RouteProcess(tmp_path, contexts) as served:
-        for verb, kinds in KILLED_IN.items():
-            request = {"migration": fields} if verb == "start" else {"migration": name, "wave": "orders"}
-            begun(served, verb, request)
-            run = killed(served, name, verb, kinds)
+
+    def attempt(number: int) -> None:
+        made = moved(old)
+        name, topic, wrote, fields = made.name, made.topic, list(made.wrote), made.fields
+        late: list[str] = []
+
+        def done(served: RouteProcess, verb: str, kinds: tuple[StepKind, ...]) -> None:
+            run, struck = killed(served, name, verb, kinds)
             assert (run.state, run.why) == (WaveRunState.DONE, "")
-            there = new if verb == "switch" else old
-            if verb != "start":
-                made.assert_at(there)
-                produce(there, topic, numbered(5, first=len(wrote)))
-                wrote += [one["value"] for one in numbered(5, first=len(wrote))]
-            for cluster in pair:
-                assert_holds(cluster, topic, wrote)
-        begun(served, "cancel", {"migration": name, "wave": "orders"})
-        assert killed(served, name, "cancel", (StepKind.DELETE_LINK,)).state is WaveRunState.DONE
-        until(lambda: served.ask("GET", "/links").json["links"] == [])
+            if struck < len(kinds):
+                late.append(f"{verb} had ended before {len(kinds) - struck} of {len(kinds)} kills")
+
+        place = tmp_path / str(number)
+        place.mkdir()
+        with RouteProcess(place, contexts) as served:
+            for verb, kinds in KILLED_IN.items():
+                begun(served, verb, {"migration": fields} if verb == "start" else {"migration": name, "wave": "orders"})
+                done(served, verb, kinds)
+                there = new if verb == "switch" else old
+                if verb != "start":
+                    made.assert_at(there)
+                    produce(there, topic, numbered(5, first=len(wrote)))
+                    wrote += [one["value"] for one in numbered(5, first=len(wrote))]
+                for cluster in pair:
+                    assert_holds(cluster, topic, wrote)
+            begun(served, "cancel", {"migration": name, "wave": "orders"})
+            done(served, "cancel", (StepKind.DELETE_LINK,))
+            until(lambda: served.ask("GET", "/links").json["links"] == [])
+        if late:
+            raise InconclusiveError("; ".join(late))
+
+    conclusive(attempt)
