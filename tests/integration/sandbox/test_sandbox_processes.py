@@ -52,25 +52,29 @@ def test_nothing_outlives_its_owner(tmp_path: Path, number: signal.Signals) -> N
     children = psutil.Process(owner.pid).children(recursive=True)
     assert {child.pid for child in children} >= set(pids)
     owner.send_signal(number)
-    owner.wait(60)
+    owner.wait(TIMEOUT_S)
     owner.stdout.close()
     assert wait_gone(children) == []
+
+
+def begun(process: SupervisedProcess) -> psutil.Process:
+    """The child, once it is tied to its supervisor: before that it is the supervisor's fork."""
+    child = psutil.Process(process.pid)
+    deadline = time.monotonic() + TIMEOUT_S
+    while child.name() != "sleep":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return child
 
 
 def test_a_paused_child_ends_with_its_supervisor(tmp_path: Path) -> None:
     """Even SIGKILL of the supervisor itself takes the child along, and even a stopped one."""
     process = SupervisedProcess.spawn("sleep", ["sleep", "600"], tmp_path / "log")
-    child = psutil.Process(process.pid)
-    deadline = time.monotonic() + TIMEOUT_S
-    while (
-        child.name() != "sleep"
-    ):  # before that it is the supervisor's fork, which has not tied itself to the supervisor yet
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    child = begun(process)
     process.signal(signal.SIGSTOP)
     psutil.Process(child.ppid()).kill()
     assert wait_gone([child]) == []
-    assert process.wait(60)
+    assert process.wait(TIMEOUT_S)
 
 
 def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
@@ -83,8 +87,14 @@ def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     thread = threading.Thread(target=start)
     thread.start()
     thread.join()
-    # Longer than the supervisor takes to look for its owner twice.
-    assert not started[0].wait(0.7)
+    child = begun(started[0])
+    supervisor = psutil.Process(child.ppid())
+    # It sleeps between two looks for its owner: it has looked again, and again, since the thread ended.
+    before, deadline = supervisor.num_ctx_switches().voluntary, time.monotonic() + TIMEOUT_S
+    while started[0].alive and supervisor.num_ctx_switches().voluntary < before + 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert started[0].alive and child.is_running()
     started[0].kill()
     assert not started[0].alive
 
@@ -92,7 +102,7 @@ def test_a_child_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
 def test_a_command_that_is_not_there_says_so(tmp_path: Path) -> None:
     """The supervisor writes the reason to the log and exits as a shell would."""
     process = SupervisedProcess.spawn("nothing", ["/no/such/program"], tmp_path / "log")
-    assert process.wait(60)
+    assert process.wait(TIMEOUT_S)
     assert process.exit_code == 127
     assert "No such file" in (tmp_path / "log").read_text()
 

@@ -13,6 +13,7 @@ from anabranch.sdk import Consumer, Producer, SwitchingError, standing
 from anabranch.sdk.aio import AIOProducer
 from anabranch.sdk.orders import Phase
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.sdk.lab import commit, committed, count, read, stored, values, write
 from tests.integration.sdk.scene import Scene
 
@@ -388,7 +389,9 @@ async def test_a_call_for_asyncio_that_is_cancelled_in_its_wait_hands_nothing_ov
     scene.service.hold = "s"
     async with AIOProducer(scene.configured()) as producer:
         waiting = [asyncio.ensure_future(producer.produce(topic, text)) for text in "ab"]
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(TIMEOUT_S):
+            while not (producer._open == 2 and producer._in_turn.locked()):  # one waits, the other for its turn
+                await asyncio.sleep(0.01)
         for one in waiting:
             one.cancel()
         assert [type(one) for one in await asyncio.gather(*waiting, return_exceptions=True)] == [

@@ -33,6 +33,7 @@ class Client:
         self.session: Session | None = None
         self.led: list[str] = []
         self.ready: list[str] = []
+        self.refused: list[str] = []
         self._lock = threading.RLock()
 
     def on_route(self, route: Route, hold: str) -> None:
@@ -63,6 +64,7 @@ class Client:
 
     def on_refused(self, error: RouteProblemError) -> None:
         """See ``Follower``."""
+        self.refused.append(str(error))
 
     def on_tick(self) -> None:
         """See ``Follower``."""
@@ -239,6 +241,10 @@ def test_who_is_refused_stays_where_he_is(fake: FakeService, led: tuple[Client, 
     """And follows again when the table is mended."""
     client, _ = led
     fake.refuse(problem(409, "unknown-code", "there is no cluster code 'orders'"))
+    until(lambda: client.refused)
+    assert "there is no cluster code 'orders'" in client.refused[0]
+    assert set(client.led) == {"old"} and client.orders.phase is Phase.OPEN
+    assert client.orders.route is not None and client.orders.route.cluster == "old"
     fake.lead(route_json("new", 3))
     until(lambda: client.led[-1] == "new")
 

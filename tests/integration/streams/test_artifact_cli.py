@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ import pytest
 from anabranch.operations.artifacts.desk import ArtifactSettings
 from qa.service import Served, serving, until
 from qa.stream_lab import stand_ins
+from qa.timeouts import TIMEOUT_S
 from qa.wheels import wheel
 from tests.integration.console import Run, console
 
@@ -226,6 +228,16 @@ def test_bytes_that_were_changed_on_the_disk_are_never_handed_out(served: Served
     assert not (tmp_path / "text2.py").exists()
 
 
+def spooled(pid: int) -> int:
+    """How many bytes are in the largest file without a name that a process has open."""
+    sizes = [0]
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # it was closed meanwhile
+            if str(descriptor.readlink()).endswith("(deleted)"):
+                sizes.append(descriptor.stat().st_size)
+    return max(sizes)
+
+
 @pytest.mark.full
 def test_a_service_that_is_killed_in_an_upload_leaves_nothing_of_it(tmp_path: Path) -> None:
     """H1: the next one has no file of it, and takes the whole."""
@@ -241,11 +253,19 @@ def test_a_service_that_is_killed_in_an_upload_leaves_nothing_of_it(tmp_path: Pa
             connection.sendall(head.encode())
             for _ in range(40):
                 connection.sendall(b"#" * 1_000_000)
+            until(lambda: spooled(service.process.pid) > 1_000_000)
             service.kill()
             with suppress(OSError):
                 connection.sendall(b"#")
         assert not any("artifacts" in path.parts for path in tmp_path.rglob("*"))
-        assert lab.serve(store).get("/api/v1/artifacts") == []
+        again = lab.serve(store)
+        assert again.get("/api/v1/artifacts") == []
+        whole = http.client.HTTPConnection("127.0.0.1", again.port, timeout=TIMEOUT_S)
+        headers = {"Authorization": f"Bearer {again.token}", "Content-Type": "application/octet-stream"}
+        whole.request("POST", "/api/v1/artifacts/text?file=text.py", FIRST.encode(), headers)
+        answer = whole.getresponse()
+        assert (answer.status, json.loads(answer.read())["size"]) == (200, len(FIRST))
+        whole.close()
 
 
 @pytest.mark.full
