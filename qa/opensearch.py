@@ -19,7 +19,7 @@ from typing import Any
 
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.ports import lease_ports
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 RUNTIME = "opensearch-2.18.0"
 _PUBLISHED = re.compile(r"HttpServerTransport\] publish_address \{127\.0\.0\.1:(\d+)\}")
@@ -45,7 +45,7 @@ class OpenSearch:
         request = urllib.request.Request(
             self.url + path, data=data, method=method, headers={"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
             return json.loads(answer.read() or b"null", parse_float=Decimal)
 
     def start(self) -> None:

@@ -97,7 +97,7 @@ class RouteProcess:
         """SIGTERM."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(60)
+            self._process.wait(TIMEOUT_S)
             self._process = None
 
     def publish(self, table: Mapping[str, Any], reason: str = "a test") -> None:

@@ -135,7 +135,7 @@ def serving(
                 yield Served(port, instance, app, _tokens(Accounts(database)))
             finally:
                 server.should_exit = True
-                thread.join(60)
+                thread.join(TIMEOUT_S)
                 assert not thread.is_alive()
     finally:
         database.close()

@@ -25,6 +25,7 @@ from anabranch.jars import shared_classes
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.sandbox.spec import QUICK_JVM, ClusterSpec
+from qa.timeouts import TIMEOUT_S
 
 SPARK = f"spark-{version('pyspark')}"
 SPARK_JARS = Path(str(files("pyspark").joinpath("jars")))
@@ -77,7 +78,7 @@ def _broker(number: str, path: Path) -> None:
     with SandboxCluster.start(ClusterSpec("classes", number, jvm_options=options)) as cluster:
         at = {"bootstrap.servers": cluster.bootstrap, "log_level": "0"}
         admin = AdminClient(at)
-        admin.create_topics([NewTopic("t", 2, 1)])["t"].result(60)
+        admin.create_topics([NewTopic("t", 2, 1)])["t"].result(TIMEOUT_S)
         producer = Producer({**at, "transactional.id": "t"})
         producer.init_transactions(60)
         producer.begin_transaction()

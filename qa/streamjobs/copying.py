@@ -15,7 +15,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.links.create import LinkRefusedError
 from anabranch.spark.link.leases import LeasePlanner
 from qa import brokers, links
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 _LOOK_S = 0.2
 
@@ -51,7 +51,7 @@ def copy(
             time.sleep(_LOOK_S)
     finally:
         over.set()
-        runner.join(60)
+        runner.join(TIMEOUT_S)
     raise CopyError(f"the link {spec.id} ended with {failures}" if failures else f"not copied within {seconds:.0f} s")
 
 

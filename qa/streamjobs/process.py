@@ -16,7 +16,7 @@ from types import MappingProxyType
 import psutil
 
 from qa.streamjobs.spec import JobSpec, QuerySpec
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 _LOOK_S = 0.005
 _STOPS_S = 60.0
@@ -109,8 +109,8 @@ class JobProcess:
         for one in family:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-        psutil.wait_procs(family, 120)
-        self._process.wait(120)
+        psutil.wait_procs(family, TIMEOUT_S)
+        self._process.wait(TIMEOUT_S)
 
     def _said(self) -> str:
         failures = "; ".join(path.read_text()[:2000] for path in self.log.parent.glob("*.failure"))

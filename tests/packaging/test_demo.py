@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(2400)]
 
@@ -181,7 +181,7 @@ def ask(url: str, token: str = "", body: object = None) -> tuple[int, str, bytes
     """Status, content type and body of an answer; raises HTTPError."""
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
     sent = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, sent, headers), timeout=60) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, sent, headers), timeout=TIMEOUT_S) as answer:
         return answer.status, answer.headers.get_content_type(), answer.read()
 
 

@@ -26,6 +26,7 @@ from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
 from tests.integration.console import Run, console
@@ -268,7 +269,7 @@ def test_a_process_that_is_killed_while_it_rewrites_a_store_is_undone(store: Sto
         command = [sys.executable, "-c", KILLED, place, str(at)]
         killed[at] = place, subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
     for at, (place, process) in killed.items():
-        _, told = process.communicate(timeout=400)
+        _, told = process.communicate(timeout=LONG_TIMEOUT_S)
         assert process.returncode == -signal.SIGKILL, told.decode()
         begun = [one.state.value for one in manifests(open_files(place))]
         assert begun == (["begun"] if at > 1 else [])

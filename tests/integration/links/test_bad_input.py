@@ -12,6 +12,7 @@ import pytest
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.brokers import STEADY
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.console import Run, console
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.simulated import clusters
@@ -191,7 +192,7 @@ def test_the_module_runs_as_a_program_of_its_own() -> None:
         [sys.executable, "-m", "anabranch", "--contexts", "/nowhere/contexts.yaml", "link", "list", "--target", "new"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONG_TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 2

@@ -21,6 +21,7 @@ from anabranch.model.lane import LaneState
 from anabranch.operations.jobs.launcher import job_spec
 from anabranch.sandbox import SandboxCluster
 from qa.faults.processes import LinkRun
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.topics import OLD_MS, create, fresh, grow, newest_offset, numbered, produce
 
@@ -37,7 +38,9 @@ class CommandLine:
 
     def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a verb to its end; it must succeed."""
-        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            self._command(*arguments), capture_output=True, text=True, timeout=LONG_TIMEOUT_S, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done
 

@@ -22,6 +22,7 @@ from anabranch.operations.migrations import waves
 from anabranch.sandbox import ClusterSpec
 from anabranch.store.waves import StoredRun
 from qa.brokers import STEADY
+from qa.timeouts import TIMEOUT_S
 from tests.integration.links.test_migration_switch import values
 from tests.integration.links.topics import create, numbered, produce
 from tests.integration.migrations.conftest import Clusters
@@ -83,7 +84,7 @@ def test_a_purge_leaves_a_topic_alone_that_somebody_else_made_again(clusters: Cl
         (topic,) = made.wave.topics
         assert made.ended(WaveVerb.CANCEL).state is WaveRunState.DONE
         admin = AdminClient({"bootstrap.servers": made.new.internal_bootstrap})
-        admin.delete_topics([topic])[topic].result(30)
+        admin.delete_topics([topic])[topic].result(TIMEOUT_S)
         create(made.new, topic, 2)
         produce(made.new, topic, numbered(7))
         run = purged(made)

@@ -9,6 +9,7 @@ from pathlib import Path
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import class_path, java_program
 from qa.mm2 import RUNTIME
+from qa.timeouts import LONG_TIMEOUT_S
 
 _MAIN = Path(__file__).parents[2] / "java" / "MirrorAnswers.java"
 
@@ -21,7 +22,7 @@ def answers(cluster: SandboxCluster, alias: str, groups: Iterable[str]) -> list[
         [command[0], quiet, *command[1:], cluster.bootstrap, alias, *groups],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=LONG_TIMEOUT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

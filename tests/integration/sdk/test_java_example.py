@@ -17,6 +17,7 @@ from anabranch.jars.cache import Runtime, bring
 from anabranch.sandbox import SandboxCluster
 from anabranch.sandbox.jars import java_program
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.sdk.fake_service import FakeService, route_json
 from tests.integration.sdk.lab import Lab, commit, committed, write
 
@@ -67,7 +68,7 @@ class Program:
     def end(self) -> None:
         """SIGTERM."""
         self._process.terminate()
-        self._process.wait(60)
+        self._process.wait(TIMEOUT_S)
 
 
 @contextmanager

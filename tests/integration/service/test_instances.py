@@ -186,7 +186,7 @@ def test_sigterm_ends_it_in_good_order(both: Lab, ports: tuple[int, int], tmp_pa
         stream.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {served.token}"})
         assert stream.getresponse().readline() == b"event: open\n"
         served.process.send_signal(signal.SIGTERM)
-        assert served.process.wait(60) == 0
+        assert served.process.wait(TIMEOUT_S) == 0
         assert "Traceback" not in served.log.read_text(encoding="utf-8")
     with sqlite3.connect(store) as connection:
         assert connection.execute("SELECT until FROM leases WHERE name = 'acting'").fetchone() == (0,)

@@ -22,6 +22,7 @@ from anabranch.streams.lineage.openlineage import RunEventType
 from qa.service import until
 from qa.stream_lab import StandIns, stand_ins
 from qa.stream_stand_in import LINEAGE
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 NAME, TOKEN = "counts", "of-the-endpoint"
@@ -154,6 +155,6 @@ def test_what_is_not_taken_is_counted_and_whoever_tells_waits_for_nothing(endpoi
 
 
 async def _until(is_so: Any) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(TIMEOUT_S):
         while not is_so():
             await asyncio.sleep(0.02)

@@ -30,6 +30,7 @@ from anabranch.store.database import open_database
 from anabranch.store.tables import METADATA
 from qa.postgres import postgres
 from qa.service import Answered, until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.service.test_instances import token_of
 from tests.simulated import Simulated
 
@@ -138,7 +139,7 @@ class Guarded:
         """An answer, which is remembered with its headers; raises OSError."""
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         sent |= dict(headers or {})
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), sent)
             answer = connection.getresponse()
@@ -304,7 +305,7 @@ def _rows(store: str) -> str:
 
 def _listened(guarded: Guarded, events: list[bytes]) -> None:
     """The event stream, until the service ends it."""
-    connection = http.client.HTTPConnection("127.0.0.1", guarded.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", guarded.port, timeout=TIMEOUT_S)
     connection.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {guarded.token}"})
     stream = connection.getresponse()
     while line := stream.readline():
@@ -374,8 +375,8 @@ def test_no_secret_is_told(guarded: Guarded, planted: Path, log: Path) -> None:
     assert {where: found for where, told in guarded.told if (found := secrets.leaked(told))} == {}
     until(lambda: b"event: cluster\n" in events)
     guarded.process.send_signal(signal.SIGTERM)
-    assert guarded.process.wait(60) == 0
-    listener.join(60)
+    assert guarded.process.wait(TIMEOUT_S) == 0
+    listener.join(TIMEOUT_S)
     heard = b"".join(events).decode()
     assert {"event: operation", "event: audit", "event: cluster", "event: ending"} <= set(heard.splitlines())
     assert secrets.leaked(heard) == []

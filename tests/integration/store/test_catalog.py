@@ -17,6 +17,7 @@ from anabranch.store.catalog import (
     StoredGrant,
 )
 from anabranch.store.database import Database
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -67,7 +68,7 @@ def test_of_many_who_change_an_entry_at_once_one_does(database: Database) -> Non
         gate = threading.Barrier(4)
 
         def change(at: int, seen: int = seen, gate: threading.Barrier = gate) -> bool:
-            gate.wait(30)
+            gate.wait(TIMEOUT_S)
             try:
                 store.change([EntryChange(NAME, seen, replace(ENTRY, author=f"author-{at}"), COLUMNS)])
             except EntryChangedError:

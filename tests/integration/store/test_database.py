@@ -29,6 +29,7 @@ from anabranch.store.errors import (
     StoreVersionError,
 )
 from anabranch.store.tables import METADATA
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -53,7 +54,7 @@ def test_instances_that_start_at_once_make_the_tables_once(address: str) -> None
     gate = threading.Barrier(4)
 
     def begin(_: int) -> Sequence[object]:
-        gate.wait(30)
+        gate.wait(TIMEOUT_S)
         made = open_database(address)
         try:
             return Accounts(made).all()
@@ -105,15 +106,15 @@ def test_threads_that_write_wait_for_each_other_and_not_for_the_lock_of_sqlite(
     accounts, all_there = Accounts(made), threading.Barrier(5)
 
     def write(number: int) -> str:
-        all_there.wait(60)
+        all_there.wait(TIMEOUT_S)
         return accounts.add(f"ada-{number}", Role.VIEWER, 1).name
 
     with ThreadPoolExecutor(4) as threads:
         writers = [threads.submit(write, number) for number in range(4)]
         with made.begin():
-            all_there.wait(60)
+            all_there.wait(TIMEOUT_S)
             time.sleep(0.05)  # all of them come meanwhile
-        assert [one.result(60) for one in writers] == [f"ada-{number}" for number in range(4)]
+        assert [one.result(TIMEOUT_S) for one in writers] == [f"ada-{number}" for number in range(4)]
     made.close()
 
 

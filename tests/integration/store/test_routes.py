@@ -12,6 +12,7 @@ from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRol
 from anabranch.store.clients import NOBODY, RegisteredClient, RouteClients
 from anabranch.store.database import Database
 from anabranch.store.routes import NoVersionError, PublishedMeanwhileError, RouteVersions
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -26,7 +27,7 @@ def test_of_two_who_publish_at_once_one_is_refused(database: Database) -> None:
         gate = threading.Barrier(4)
 
         def publish(at: int, base: int = base, gate: threading.Barrier = gate) -> str:
-            gate.wait(30)
+            gate.wait(TIMEOUT_S)
             try:
                 return versions.publish(TABLE, base, f"author-{at}", "r", NOW).author
             except PublishedMeanwhileError as error:

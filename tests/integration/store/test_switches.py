@@ -12,6 +12,7 @@ from anabranch.store.database import Database
 from anabranch.store.errors import StoreError
 from anabranch.store.routes import PublishedMeanwhileError, RouteVersions, SwitchUnderWayError
 from anabranch.store.switches import NoSuchSwitchError, StoredSwitch, Switches, SwitchTakenError
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -38,7 +39,7 @@ def test_of_many_that_begin_at_once_one_is_open(database: Database) -> None:
         gate = threading.Barrier(ONCE)
 
         def begin(at: int, time: int = time, gate: threading.Barrier = gate) -> str:
-            gate.wait(30)
+            gate.wait(TIMEOUT_S)
             try:
                 switches.begin(made(time * ONCE + at), 0)
             except SwitchUnderWayError as error:
@@ -81,7 +82,7 @@ def test_of_two_that_write_a_journal_over_the_same_one_one_is_refused(database: 
         gate = threading.Barrier(ONCE)
 
         def keep(at: int, revision: int = revision, gate: threading.Barrier = gate) -> int:
-            gate.wait(30)
+            gate.wait(TIMEOUT_S)
             try:
                 switches.keep(one.id, revision, "draining", {"by": at}, is_open=True)
             except SwitchTakenError:
@@ -142,7 +143,7 @@ def test_what_a_client_handed_over_first_counts(database: Database) -> None:
     gate = threading.Barrier(ONCE)
 
     def hand_over(at: int) -> None:
-        gate.wait(30)
+        gate.wait(TIMEOUT_S)
         switches.hand_over("s", "client", {"positions": {"sales-0": at}})
 
     with ThreadPoolExecutor(ONCE) as pool:

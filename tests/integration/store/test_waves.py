@@ -20,6 +20,7 @@ from anabranch.store.waves import (
     WaveBusyError,
     WaveMovedError,
 )
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -65,7 +66,7 @@ def test_of_many_runs_of_a_wave_that_begin_at_once_one_is_open(database: Databas
         gate = threading.Barrier(ONCE)
 
         def begin(at: int, time: int = time, gate: threading.Barrier = gate) -> str:
-            gate.wait(30)
+            gate.wait(TIMEOUT_S)
             try:
                 store.begin(made(time * ONCE + at))
             except WaveBusyError as error:

@@ -21,6 +21,7 @@ from anabranch.spark.streams.sinks.errors import SinkUnavailableError
 from anabranch.streams.connector_counts import ConnectorCounts, ConnectorKey, ConnectorSide, counts_of
 from qa.brokers import RESTARTED
 from qa.postgres import postgres
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.topics import create, fresh
 from tests.integration.streams.lab import StreamLab, consumed, produce_json
 
@@ -98,7 +99,7 @@ def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_pa
         time.sleep(AWAY_S)
         away.broker(1).start()
         away.wait_ready()
-        writing.join(180)
+        writing.join(LONG_TIMEOUT_S)
         assert not writing.is_alive()
         sink = sink_of(lab)
         assert (sink.records, sink.errors) == (ROWS, 0)
@@ -136,7 +137,7 @@ def test_a_database_that_is_away_counts_retries_while_it_is_and_an_error_where_i
                 time.sleep(0.1)
         finally:
             server.start()
-        writing.join(180)
+        writing.join(LONG_TIMEOUT_S)
         assert not writing.is_alive()
         sink = sink_of(lab)
         assert (sink.records, sink.errors) == (ROWS, 0)
@@ -151,7 +152,7 @@ def test_a_database_that_is_away_counts_retries_while_it_is_and_an_error_where_i
             time.sleep(0.02)
         server.kill()
         try:
-            writing.join(180)
+            writing.join(LONG_TIMEOUT_S)
         finally:
             server.start()
         assert not writing.is_alive()

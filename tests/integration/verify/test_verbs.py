@@ -52,7 +52,7 @@ class Verbs:
             ],
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=LONG_TIMEOUT_S,
             check=False,
         )
         assert expected in (None, done.returncode), (done.returncode, done.stdout, done.stderr)

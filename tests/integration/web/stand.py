@@ -29,6 +29,7 @@ from anabranch.service.logs import log_plainly
 from anabranch.state.topics.control import Progress
 from qa.blocking import on
 from qa.service import Served, serving, until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.web import world
 from tests.simulated import Simulated
 from tests.unit.link_lab import LINK, Lab, lab
@@ -153,7 +154,7 @@ def main(arguments: Sequence[str]) -> None:
             print(json.dumps(told), flush=True)
             obey(far)
             ended.set()
-            mover.join(30)
+            mover.join(TIMEOUT_S)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -152,7 +153,7 @@ def test_a_lane_that_another_holds_comes_once_it_is_free() -> None:
         await settled()
         before = list(copies.done)
         others.held.clear()
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(TIMEOUT_S):
             while len(membership.lanes) < 2:
                 await asyncio.sleep(0.001)
         await membership.forgo()

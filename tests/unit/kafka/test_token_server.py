@@ -23,6 +23,7 @@ from anabranch.kafka.security import open_cluster
 from anabranch.model.cluster import ClientCredentialsLogin, ClusterContext, Security, SecurityProtocol
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.sandbox import ClusterSpec
+from qa.timeouts import TIMEOUT_S
 from tests.simulated import Simulated
 
 pytestmark = pytest.mark.unit
@@ -58,7 +59,7 @@ def test_while_a_token_is_waited_for_the_event_loop_goes_on(
     def held(*_: Any, **__: Any) -> Any:
         assert threading.current_thread() is not threading.main_thread()
         asked.set()
-        assert given_up.wait(20.0)
+        assert given_up.wait(TIMEOUT_S)
         raise TimeoutError("timed out")
 
     monkeypatch.setattr(security.urllib.request, "urlopen", held)
@@ -103,7 +104,7 @@ def test_however_many_wait_for_a_token_names_are_looked_up(
     given_up = threading.Event()
 
     def held(*_: Any, **__: Any) -> Any:
-        assert given_up.wait(20.0)
+        assert given_up.wait(TIMEOUT_S)
         raise TimeoutError("timed out")
 
     monkeypatch.setattr(security.urllib.request, "urlopen", held)

@@ -27,6 +27,7 @@ from anabranch.operations.links.status import LinkStatusReader
 from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -132,7 +133,7 @@ def test_a_target_that_cannot_be_read_is_down_and_tells_nothing_about_lanes() ->
 def test_metrics_are_served_on_loopback_and_a_taken_port_is_refused_by_name() -> None:
     """The server answers while the block runs; a second one on its port says what to do."""
     with served(lambda: [STATUS], 0) as chosen:
-        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=120) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=TIMEOUT_S) as answer:
             found = parse(answer.read().decode())
         with pytest.raises(PortTakenError) as refused, served(list, chosen):
             pass
@@ -152,7 +153,7 @@ def test_a_target_that_is_away_for_a_scrape_is_read_anew(monkeypatch: pytest.Mon
         return [STATUS]
 
     def scraped(chosen: int) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=120) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{chosen}/metrics", timeout=TIMEOUT_S) as answer:
             return str(answer.read().decode())
 
     async def serve() -> list[bool]:

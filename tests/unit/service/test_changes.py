@@ -22,6 +22,7 @@ from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.state.topics.control import write
 from qa.service import Answered, Served, until
+from qa.timeouts import TIMEOUT_S
 from tests.unit import asking
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TO_A, TO_B, A, B, Lab, append
 from tests.unit.operations.checkpoints.world import copy, snapshot, starts
@@ -204,7 +205,7 @@ def test_of_people_who_apply_one_plan_at_once_one_does_and_all_are_told_who(both
     gate = threading.Barrier(len(people))
 
     def apply(role: str) -> tuple[str, Answered]:
-        gate.wait(60)
+        gate.wait(TIMEOUT_S)
         return role, served.ask("POST", f"{where}/apply", approval, role=role)
 
     with ThreadPoolExecutor(len(people)) as pool:

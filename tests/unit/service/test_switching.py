@@ -40,6 +40,7 @@ from anabranch.store.errors import StoreError
 from anabranch.store.leases import of_instance
 from anabranch.store.routes import SwitchUnderWayError
 from anabranch.store.switches import KEPT_MS, NoSuchSwitchError, SwitchTakenError
+from qa.timeouts import TIMEOUT_S
 from tests.unit.service.test_watching import taken as waiting
 
 pytestmark = pytest.mark.unit
@@ -383,7 +384,7 @@ def test_an_instance_does_not_vouch_while_a_write_is_under_way(store: Store, mon
     def slow(rows: Sequence[Any]) -> None:
         if rows:
             begun.set()
-            assert goes_on.wait(30)
+            assert goes_on.wait(TIMEOUT_S)
         keep(rows)
 
     async def test() -> None:
@@ -1058,7 +1059,7 @@ def test_the_instance_that_acts_goes_on_by_itself(store: Store, world: World) ->
         begun = SwitchOrder(table_of(AFTER, "a test"), 1, "a test", SwitchPolicy(), {})
         watching = asyncio.create_task(here.switching.watch(here.steps.go_on))
         switching = asyncio.create_task(desk.switch(begun))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(TIMEOUT_S):
             while here.switching.open is None or W not in here.journal.named:
                 await asyncio.sleep(0.01)
             await here.switching.cancel(here.journal.id, "no")

@@ -16,6 +16,7 @@ from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.spark.link import ready, task_attempts
 from anabranch.spark.link.ready import ExecutorNotReadyError, check
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 SPARK_SAYS = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
@@ -64,7 +65,7 @@ class Trying(Spark):
         self.cancelled = Event()
 
     def collect(self) -> list[Any]:
-        assert self.cancelled.wait(60)
+        assert self.cancelled.wait(TIMEOUT_S)
         raise RuntimeError("Job 0 cancelled")
 
     def cancelJobGroup(self, _: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch.spark.align.progress import report_progress, tasks
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -46,7 +47,7 @@ def test_the_tasks_of_all_stages_that_run_are_told() -> None:
             enough.set()
 
     with report_progress(Stages(), tell, every_s=0.001):
-        assert enough.wait(60)
+        assert enough.wait(TIMEOUT_S)
     assert seen[:2] == [(3, 20), (3, 20)]
 
 
@@ -60,4 +61,4 @@ def test_work_goes_on_where_telling_fails() -> None:
 
     asked = threading.Event()
     with report_progress(Broken(), lambda done, of: None, every_s=0.001):
-        assert asked.wait(60)
+        assert asked.wait(TIMEOUT_S)
