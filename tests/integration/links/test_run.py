@@ -145,6 +145,8 @@ def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(
         process.wait()
         runs.await_nobody()
         runs.await_told(made.id, "the command that started it is gone")
+        assert runs.start("verify", "resume", *words).wait(LONG_TIMEOUT_S) == 0
+        runs.await_nobody()
 
 
 @pytest.mark.full
