@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anabranch.model.lane import LaneMode, LaneProgress, run_of
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, WantedState
@@ -96,7 +96,8 @@ class LinkPlan:
     With ``ends`` the run was told to end: its workers give all lanes back.  ``digest`` is that of the lanes and their
     modes, empty where nobody said which they are.  ``looked_at_ms`` is a moment before the source was read for these
     lanes and findings, however often they are persisted again; None where that is not known.  ``left_out`` are the
-    topics of the link's filter that were then left out on purpose, not for an error.
+    topics of the link's filter that were then left out on purpose, not for an error.  ``outlived`` are lanes of which
+    the source may have dropped tombstones (:mod:`anabranch.model.tombstones`).
     """
 
     link: str
@@ -109,6 +110,7 @@ class LinkPlan:
     digest: str = ""
     looked_at_ms: int | None = None
     left_out: tuple[str, ...] = ()
+    outlived: Mapping[str, int | None] = field(default_factory=dict, hash=False)
 
 
 EVERY_RUN = "*"

@@ -15,6 +15,8 @@ from anabranch.model.reasons import Reason, Severity
 
 POLICY, SETTING = "cleanup.policy", "delete.retention.ms"
 DEFAULT_MS = 86_400_000
+Outlived = Mapping[str, int | None]
+"""Lanes that were late, by key: the source offset at which each was so no more, None while it is late."""
 
 
 def retention_ms(configs: Mapping[str, str | None]) -> int | None:
@@ -30,25 +32,51 @@ def retentions_ms(topics: Iterable[MirroredTopic]) -> dict[str, int]:
     return {name: retention for name, retention in found.items() if retention is not None}
 
 
-def outlived(
-    link: str, lanes: Iterable[LaneProgress], retentions_ms: Mapping[str, int], now_ms: int
+def followed(
+    before: Outlived, lanes: Iterable[LaneProgress], retentions_ms: Mapping[str, int], now_ms: int
+) -> dict[str, int | None]:
+    """What is outlived now of these lanes, where ``before`` was.
+
+    A lane that is late no more has passed all of it once it is where the source's log ends now.
+    """
+    found: dict[str, int | None] = {}
+    for lane in lanes:
+        key, retention = str(lane.lane), retentions_ms.get(lane.source.topic)
+        if retention is not None and _behind_ms(lane, now_ms) > retention:
+            found[key] = None
+        elif key in before:
+            passed = before[key]
+            found[key] = lane.stable if passed is None else passed
+    return found
+
+
+def unchecked(outlived: Outlived, compared_to: Mapping[str, int]) -> dict[str, int | None]:
+    """What no comparison has looked at: each began at the lane's start, and came as far as ``compared_to`` says."""
+    return {lane: until for lane, until in outlived.items() if until is None or compared_to.get(lane, -1) < until}
+
+
+def findings(
+    link: str, outlived: Outlived, lanes: Iterable[LaneProgress], retentions_ms: Mapping[str, int]
 ) -> tuple[Reason, ...]:
-    """A finding for each topic that has lanes further behind than its tombstones stay, by source topic."""
+    """A finding for each topic of whose lanes something is outlived, by source topic."""
     late: dict[str, list[str]] = {}
     for lane in lanes:
-        retention = retentions_ms.get(lane.source.topic)
-        if retention is not None and _behind_ms(lane, now_ms) > retention:
+        if str(lane.lane) in outlived:
             late.setdefault(lane.source.topic, []).append(str(lane.source))
-    return tuple(
-        Reason.found(
-            Severity.WARNING,
-            f"topic {topic}: {', '.join(sorted(names))} behind by more than {SETTING} of the source "
-            f"({retentions_ms[topic] / 3_600_000:,.1f} h): a tombstone may be gone there before it is copied, "
-            "and its key stays on the target",
-            f"once it has caught up, find such keys: anabranch verify start {link} --fresh",
+    found = []
+    for topic, names in sorted(late.items()):
+        retention = retentions_ms.get(topic)
+        hours = "" if retention is None else f" ({retention / 3_600_000:,.1f} h)"
+        found.append(
+            Reason.found(
+                Severity.WARNING,
+                f"topic {topic}: {', '.join(sorted(names))} {'has' if len(names) == 1 else 'have'} been behind by more "
+                f"than {SETTING} of the source{hours}: a tombstone may have gone there before it was copied, "
+                "and its key stays on the target",
+                f"once it has caught up, find such keys: anabranch verify start {link} --fresh",
+            )
         )
-        for topic, names in sorted(late.items())
-    )
+    return tuple(found)
 
 
 def _behind_ms(lane: LaneProgress, now_ms: int) -> float:

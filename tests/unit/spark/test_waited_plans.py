@@ -109,7 +109,7 @@ def test_a_plan_that_is_persisted_again_keeps_the_time_of_its_look(monkeypatch: 
     """A plan says when the source was read for it; one that ends a run says nothing of that."""
 
     async def plan(_: Planner) -> LanePlan:
-        return LanePlan(LinkRecord(WantedState(spec), ("A",), 0), {}, (), 7, (HOME.topic,), None)
+        return LanePlan(LinkRecord(WantedState(spec), ("A",), 0), {}, (), 7, (HOME.topic,), {}, None)
 
     spec = LinkSpec(LINK, ClusterRef("old", "A"), ClusterRef("new", "B"))
     old, new = (ClusterContext(name, ("127.0.0.1:1",)) for name in ("old", "new"))

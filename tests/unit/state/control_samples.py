@@ -111,6 +111,7 @@ PLAN = LinkPlan(
 ENDING = replace(PLAN, findings=(), ends=True)
 PLANNED = replace(PLAN, digest="9f86d081884c7d65")
 LOOKED_AT = replace(PLANNED, looked_at_ms=1_760_000_000_700, left_out=("größe.m", "new.orders"))
+OUTLIVED = replace(LOOKED_AT, outlived={str(LANE): 2000, str(replace(LANE, partition=4)): None})
 STOP = StopRequest("old-new", ("run-1", "run-2"), 1_700_000_000_000)
 JUMP = GapRecord(str(LANE), 4001, 958, 2, (OffsetSpan(1003, 40), OffsetSpan(1050, 1), OffsetSpan(1052, 9)))
 RUNS = (MappedRange(42, 0, 900), MappedRange(1000, 901, 57), MappedRange(1057, 960, 1))

@@ -72,6 +72,15 @@ def test_what_the_plan_of_a_killed_run_tells_is_told_once() -> None:
     assert status(COMPACTED, 25.0, plan).findings == ()
 
 
+def test_what_a_run_remembered_is_told_after_it() -> None:
+    """Also where the link stands still for a moment only."""
+    key = str(LaneKey(LINK, ID, 0))
+    assert status(COMPACTED, 0.1).findings == ()
+    ended = LinkPlan(LINK, "run-1", 1, NOW - HOUR_MS, 1, ends=True, outlived={key: 5})
+    (found,) = status(COMPACTED, 0.1, ended).findings
+    assert "orders-0 has been behind" in found.what
+
+
 def test_of_a_link_that_runs_the_plan_tells_it() -> None:
     """Else it would be told twice, and by older configs."""
     found = status(COMPACTED, 25.0, LinkPlan(LINK, "run-2", 1, NOW, 1))

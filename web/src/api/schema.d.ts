@@ -4584,6 +4584,9 @@ export interface components {
             left_out: string[];
             link: string;
             looked_at_ms: number | null;
+            outlived: {
+                [key: string]: number | null;
+            };
             owner: string;
             planned_at_ms: number;
         };

@@ -8,7 +8,7 @@ others go on.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from_the_start, weigh
@@ -27,7 +27,7 @@ from anabranch.model import tombstones
 from anabranch.model.clock import now_ms
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
-from anabranch.model.lane import LaneAssignment
+from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic, UnknownLinkError
 from anabranch.model.preconditions import of_topics
 from anabranch.model.provenance import (
@@ -49,6 +49,7 @@ from anabranch.state.topics.loops import blind_to_loops
 from anabranch.state.topics.recreated import ControlTopicsRecreatedError, recreated, topic_ids
 from anabranch.state.topics.status import status_of
 from anabranch.state.topics.upkeep import ControlTopicsError, look_after
+from anabranch.state.topics.verified import VerifiedTopic
 
 _STORE_TRIES = 5
 
@@ -58,6 +59,7 @@ class LanePlan:
     """The lanes of a link, with the bytes that each has to copy, and what stands in the way of others.
 
     ``looked_at_ms`` is before anything was read; ``left_out`` are the topics that the link leaves out on purpose.
+    ``outlived`` are lanes of which the source may have dropped tombstones.
     ``basis`` is None of a plan that is used again since no newer one could be made.
     """
 
@@ -66,6 +68,7 @@ class LanePlan:
     findings: tuple[Reason, ...]
     looked_at_ms: int
     left_out: tuple[str, ...]
+    outlived: tombstones.Outlived
     basis: PlanBasis | None
 
 
@@ -84,6 +87,7 @@ class Planner:
         self._has_planned = False
         self._provided: dict[tuple[uuid.UUID, str], TargetTopicState] = {}
         self._source_topics, self._target_topics = RememberedTopics(source), RememberedTopics(target)
+        self._verified = VerifiedTopic(target)
         self.progress = Progress(target)
 
     async def plan(self) -> LanePlan:
@@ -169,13 +173,12 @@ class Planner:
             begun = self._links.standing(spec.id, self.progress.lanes.of(spec.id))
             lanes += lanes_of_absent(spec, absent, begun, decided)
         lanes = await self._give_way(spec, lanes, known, findings)
-        persisted = [self.progress.lanes[lane.lane] for lane in lanes if lane.lane in self.progress.lanes]
-        findings += tombstones.outlived(spec.id, persisted, retentions, now_ms())
+        outlived = await self._outlived(lanes, retentions, findings)
         if spec.start.kind is StartKind.LATEST:
             lanes = late_from_the_start(spec.id, lanes, self.progress.lanes)
         weighed = await weigh(self._source, lanes, source, self.progress.lanes)
         basis = PlanBasis.of(spec.filter, decided)
-        return LanePlan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)), basis)
+        return LanePlan(record, weighed, tuple(findings), looked_at, tuple(sorted(left_out)), outlived, basis)
 
     async def status(self) -> LinkStatus | None:
         """The link as it stands now; None where it is stored no more.  Raises ClusterError."""
@@ -283,6 +286,27 @@ class Planner:
         return mirrored_by_opposite(spec.target.cluster_id, into_source, mirrored, self._turned)
 
     # -- what the target must have ---------------------------------------------------------------------
+
+    async def _outlived(
+        self, lanes: Sequence[LaneAssignment], retentions: Mapping[str, int], findings: list[Reason]
+    ) -> tombstones.Outlived:
+        """The lanes of which tombstones may be gone, with a finding for each of their topics.
+
+        What was compared of a lane before is forgotten as it is late first: what was equal then may not be so now.
+        """
+        plan = self.progress.plans.get(self._link)
+        before = {} if plan is None else plan.outlived
+        keys = {lane.lane for lane in lanes} | {LaneKey.parse(lane) for lane in before}
+        persisted = [self.progress.lanes[key] for key in keys if key in self.progress.lanes]
+        found = tombstones.followed(before, persisted, retentions, now_ms())
+        if found:
+            await self._verified.sync()
+            if compared := [lane for lane in found if lane not in before and lane in self._verified.lanes]:
+                await self._verified.forget(compared)
+                await self._verified.sync()
+            found = tombstones.unchecked(found, {key: one.source[1] for key, one in self._verified.lanes.items()})
+        findings += tombstones.findings(self._link, found, persisted, retentions)
+        return found
 
     async def _give_way(
         self,

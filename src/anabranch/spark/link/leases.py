@@ -93,6 +93,8 @@ class LeasePlanner:
 
     async def _as_before(self, last: LanePlan, batch: int, error: AnabranchError) -> tuple[LanePlan, float]:
         seconds = min(AGAIN_S, self._job.lease_seconds)
+        if (told := self._planner.progress.plans.get(self._job.link)) is not None:
+            last = replace(last, outlived=told.outlived)
         what = f"the link could not be planned again, so its lanes go on as they were planned before: {error.message}"
         finding = Reason.found(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
         try:
@@ -118,5 +120,6 @@ class LeasePlanner:
                 digest=digest(plan.lanes),
                 looked_at_ms=plan.looked_at_ms,
                 left_out=plan.left_out,
+                outlived=plan.outlived,
             )
         )

@@ -89,9 +89,9 @@ class Survey:
             return
         found = digest(plan.lanes)
         if leased.digest == found:
-            if leased.findings != plan.findings or _is_looked_for(leased, plan):
+            if _says(leased) != _says(plan) or _is_looked_for(leased, plan):
                 looked = replace(leased, looked_at_ms=plan.looked_at_ms, left_out=plan.left_out)
-                await self._planner.progress.plan(replace(looked, findings=plan.findings))
+                await self._planner.progress.plan(replace(looked, findings=plan.findings, outlived=plan.outlived))
         elif self._told is None or self._told[0] != found or time.monotonic() - self._told[1] > AGAIN_S:
             self._told = (found, time.monotonic())
             await self._tell(plan, now_ms())
@@ -189,8 +189,14 @@ class Survey:
             digest=digest(plan.lanes) if plan else "",
             looked_at_ms=plan.looked_at_ms if plan else None,
             left_out=plan.left_out if plan else (),
+            outlived=plan.outlived if plan else before.outlived if before else {},
         )
         await self._planner.progress.plan(told)
+
+
+def _says(plan: LinkPlan | LanePlan) -> tuple[object, ...]:
+    """What people, and later runs, are to know."""
+    return plan.findings, dict(plan.outlived)
 
 
 def _is_looked_for(leased: LinkPlan, plan: LanePlan) -> bool:

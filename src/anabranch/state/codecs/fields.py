@@ -94,6 +94,11 @@ class Fields:
         self._place = place
         self._path = path
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that nobody has read yet."""
+        return tuple(self._left)
+
     def text(self, name: str) -> str:
         """A string."""
         value: str = self._take(name, str)

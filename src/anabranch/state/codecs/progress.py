@@ -18,7 +18,8 @@ from anabranch.state.codecs.fields import Fields, dump, dump_plain, load, refusa
 from anabranch.state.codecs.topics import PROGRESS
 
 VERSION = 1
-PLAN_VERSION = 2  # a plan of version 1 has neither ``looked_at_ms`` nor ``left_out``
+PLAN_VERSION = 3
+_WITHOUT_OUTLIVED = 2  # a plan without ``outlived``; one of version 1 has neither ``looked_at_ms`` nor ``left_out``
 LANE_VERSION = 4
 _WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
@@ -168,8 +169,9 @@ def _reason(text: str | None) -> str | None:
 def encode_plan(plan: LinkPlan) -> bytes:
     """The value of a link's last plan: of the oldest version that can say it."""
     looked = {} if plan.looked_at_ms is None else {"looked_at_ms": plan.looked_at_ms, "left_out": list(plan.left_out)}
+    version = _WITHOUT_OUTLIVED if looked else VERSION
     return dump(
-        PLAN_VERSION if looked else VERSION,
+        PLAN_VERSION if plan.outlived else version,
         {
             "owner": plan.owner,
             "batch": plan.batch,
@@ -179,6 +181,7 @@ def encode_plan(plan: LinkPlan) -> bytes:
             **({"ends": True} if plan.ends else {}),
             **({"digest": plan.digest} if plan.digest else {}),
             **looked,
+            **({"outlived": dict(plan.outlived)} if plan.outlived else {}),
         },
     )
 
@@ -202,6 +205,7 @@ def decode_plan(key: bytes, value: bytes) -> LinkPlan:
             digest=fields.parsed("digest", _digest) if fields.has("digest") else "",
             looked_at_ms=fields.integer("looked_at_ms") if has_looked else None,
             left_out=fields.texts("left_out") if has_looked else (),
+            outlived=_outlived(fields) if fields.has("outlived") else {},
         )
 
 
@@ -238,6 +242,18 @@ def _epoch(fields: Fields, name: str, at: str) -> tuple[int, int] | None:
 def _partition(fields: Fields, name: str) -> TopicPartition:
     with fields.nested(name) as inner:
         return TopicPartition(inner.text("topic"), inner.integer("partition"))
+
+
+def _outlived(fields: Fields) -> dict[str, int | None]:
+    """Lanes and offsets; one without a lane is written as none."""
+    found: dict[str, int | None] = {}
+    with fields.nested("outlived") as inner:
+        for lane in inner.names:
+            LaneKey.parse(lane)
+            found[lane] = inner.optional_integer(lane)
+    if not found:
+        raise InvalidFieldError(PROGRESS, "outlived", "empty")
+    return found
 
 
 def _digest(text: str) -> str:

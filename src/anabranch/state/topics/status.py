@@ -31,7 +31,8 @@ def status_of(links: Links, progress: Progress, link: str, read_at_ms: int) -> L
     )
     if not status.running:
         retentions = tombstones.retentions_ms(links.topics_of(link))
-        found = tombstones.outlived(link, status.lanes, retentions, read_at_ms)
+        outlived = tombstones.followed({} if plan is None else plan.outlived, status.lanes, retentions, read_at_ms)
+        found = tombstones.findings(link, outlived, status.lanes, retentions)
         told = () if plan is None else plan.findings  # by a run that was killed
         status = replace(status, findings=tuple(one for one in found if one not in told))
     return status.as_read()
