@@ -89,7 +89,7 @@ how to run it, the dashboard and the alert rules. A metric without a known value
 
 `GET /metrics` of `anabranch serve` tells these, too. An instance tells of the queries and connectors whose runs are on
 its machine. What it counts of connectors, failures and trials begins with the instance: it goes on from run to run, and
-begins anew where the service starts again. `deploy/grafana/streams.json` is a dashboard of them, and the group
+begins again at 0 where the service starts again. `deploy/grafana/streams.json` is a dashboard of them, and the group
 `anabranch-streams` of `deploy/prometheus/alerts.yaml` has alert rules.
 
 | metric | type | labels | meaning |

@@ -84,7 +84,7 @@ test("a plan that is no longer true is refused, nothing is done, and it is plann
   await dialog(page).getByRole("row", { name: /rate_limit/ }).waitFor();
   await stand.apply("links/set", { ...ON_LINK, rate_limit: "9MB/s" });
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
-  await dialog(page).getByText("This plan is no longer true: nothing was done").waitFor();
+  await dialog(page).getByText("This plan has changed since it was made: nothing was changed").waitFor();
   await dialog(page).getByText("What to do:").waitFor();
   await dialog(page).getByRole("button", { name: "Plan again" }).click();
   await dialog(page).getByRole("row", { name: /rate_limit 9000000 5000000/ }).waitFor();

@@ -232,7 +232,7 @@ test("where a record is, both ways, exact or refused with the reason", async () 
   const page = await person(browser);
   await signIn(page, stand, "viewer", PAGES.where);
   assert.equal(JSON.parse(await saved(page, "Save the maps (JSON)")).link, "old-new");
-  assert.match(await saved(page, "Save their runs (CSV)"), /^source_topic,/);
+  assert.match(await saved(page, "Save their mapped ranges (CSV)"), /^source_topic,/);
   await page.getByLabel("Source partition").fill("orders-0");
   await page.getByLabel("Offset", { exact: true }).fill("12");
   await page.getByRole("button", { name: "Translate" }).click();

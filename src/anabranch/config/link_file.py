@@ -42,7 +42,7 @@ class NamingShape(FileShape):
 
     kind: str = Field(default="identity", description="identity, prefix, template, or a kind that a package registers.")
     separator: str | None = Field(
-        default=None, description="prefix: what stands behind the source's name; default a dot."
+        default=None, description="prefix: what stands after the source's name; default a dot."
     )
     template: str | None = Field(default=None, description="template: text with {topic} once and {source}.")
 

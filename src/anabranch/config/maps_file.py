@@ -45,10 +45,10 @@ class StretchShape(FileShape):
     """Offsets of both sides that belong together, one does not know how: no position there is exact."""
 
     source: list[int] = Field(
-        min_length=2, max_length=2, description="Source offsets: the first, and the one behind the last."
+        min_length=2, max_length=2, description="Source offsets: the first, and the one after the last."
     )
     target: list[int] = Field(
-        min_length=2, max_length=2, description="Target offsets: the first, and the one behind the last."
+        min_length=2, max_length=2, description="Target offsets: the first, and the one after the last."
     )
     why: Literal["several", "order", "large"] = Field(
         description="several, order or large: see docs/reference/offsets-rebuild.md."
@@ -63,12 +63,12 @@ class MappedLaneShape(FileShape):
     target: PartitionShape
     mode: Literal["identity", "mapped"]
     updated_at_ms: int = Field(description="When the lane's owner last persisted where it stands.")
-    runs: str = Field(description="Stored runs (docs/reference/offset-maps.md) in base64.")
+    runs: str = Field(description="Stored mapped ranges (docs/reference/offset-maps.md) in base64.")
     target_id: str | None = Field(
         default=None, description="The target topic's id, in a map that `offsets rebuild` has made."
     )
     unclear: list[StretchShape] = Field(
-        default=[], description="Stretches without exact positions, in a map that `offsets rebuild` has made."
+        default=[], description="Offset spans without exact positions, in a map that `offsets rebuild` has made."
     )
 
 

@@ -17,7 +17,7 @@ class OtherClusterError(RefusedError):
     found: str
 
     _message = "context {context} leads to cluster {found}; the link was made for {wanted}"
-    _hint = "mend the bootstrap servers: `anabranch context show {context}`"
+    _hint = "correct the bootstrap servers: `anabranch context show {context}`"
 
 
 def check_cluster(context: str, wanted: str, found: ClusterMetadata) -> None:

@@ -85,7 +85,7 @@ def _staged(leg: Leg, groups: UnknownGroups) -> Iterator[MigrationStep]:
         then = {
             UnknownGroups.REFUSE: "one that is not known forbids this",
             UnknownGroups.EARLIEST: "one that is not known reads all again",
-            UnknownGroups.LATEST: "one that is not known goes on behind what was copied",
+            UnknownGroups.LATEST: "one that is not known goes on after what was copied",
         }[groups]
         what = f"see where {counted(len(wave.groups), 'group')} were without asking {leg.here}: {then}"
         yield MigrationStep(StepKind.LOST_GROUPS, groups.value, what)
@@ -126,7 +126,7 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
     found = {
         TailChoice.REFUSE: "anything that was not copied forbids this",
         TailChoice.KEEP: f"it stays on {leg.here}",
-        TailChoice.APPEND: f"it is appended to {leg.there}, behind what was written there since",
+        TailChoice.APPEND: f"it is appended to {leg.there}, after what was written there since",
     }[tail]
     return (
         MigrationStep(StepKind.PROVE_FOUND, wave, back),

@@ -1,4 +1,4 @@
-"""A run map as bytes, for journals and files; the layout is in docs/reference/ranges.md.
+"""An offset map as bytes, for journals and files; the layout is in docs/reference/offset-maps.md.
 
 Two bytes (magic, version), then unsigned varints, low bits first: the starts; the number of ranges; for each range the
 gaps to the end of the one before (on both sides) and its length - 1; the gaps to the ends; last, a CRC-32 of all
@@ -130,7 +130,7 @@ def _map(body: bytes) -> OffsetMap:
     sources, targets, lengths = (column.append for column in columns)
     count, at = _read(body, at)
     if count > (len(body) - at) // _LEAST_RANGE:
-        raise ValueError(f"{count} runs do not fit {len(body) - at} bytes")
+        raise ValueError(f"{count} ranges do not fit {len(body) - at} bytes")
     for number in range(count):
         source_gap, at = _read(body, at)
         target_gap, at = _read(body, at)

@@ -82,7 +82,7 @@ class PaddingBudget:
         if missing > self._left:
             about = "" if missing == gap.length else "about "
             return (
-                f"the source log has {about}{missing:,} offsets without a record behind offset {gap.start - 1:,}: "
+                f"the source log has {about}{missing:,} offsets without a record after offset {gap.start - 1:,}: "
                 f"filling them would take {missing * PADDING_S:.0f} s"
             )
         self._left -= gap.length
@@ -119,7 +119,7 @@ def fill(ownership: Ownership, gap: OffsetGap, gap_records: tuple[GapRecord, ...
     shared = padding_id(ownership.lane)
     padder: PaddingProducer = yield StartPadding(shared)
     if padder.code in _DENIED:
-        why = f"the source log has a gap behind offset {gap.start - 1:,}: "
+        why = f"the source log has a gap after offset {gap.start - 1:,}: "
         why += f"filling it needs WRITE on transactional id {shared}"
         raise OwnershipEnded(ownership.lane, Ending.NOT_IDENTITY, padder.code, why)
     if padder.code:

@@ -140,7 +140,7 @@ def _last_record(producer_id: int, end: LogEnd) -> Steps[tuple[TailBatch | None,
                 return None, f"another writer appended at target offset {batch.base_offset:,}"
             return batch, ""
         below = batch.base_offset
-    return None, f"the target log has more than {WALK:,} markers behind offset {below - 1:,}"
+    return None, f"the target log has more than {WALK:,} markers after offset {below - 1:,}"
 
 
 def _padded(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:

@@ -12,7 +12,7 @@ Invariants
         offsets was acknowledged (H1); one that begins where a gap record does begins it.
     P5  nothing is sent under a claim that has grown too old (A1, A4).
 
-Hot path: called once per batch; integers and a deque, no allocation but two tuples and one Run.
+Hot path: called once per batch; integers and a deque, no allocation but two tuples and one MappedRange.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class Pipeline:
         return next_offset
 
     def acknowledge(self, error_code: int, base_offset: int) -> tuple[MappedRange, ...]:
-        """Take the answer to the oldest batch in flight; return the runs it appended.
+        """Take the answer to the oldest batch in flight; return the mapped ranges it appended.
 
         Raises OwnershipEnded or LaneStopped, after which the ownership is over (P3).
         """

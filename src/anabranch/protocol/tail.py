@@ -79,7 +79,9 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
             spans = yield from _told(request, journal, batch, near)
             if spans is None:
                 at = f"{batch.base_offset:,}"
-                forgotten = f"the gap record that told target offset {at} is forgotten, and no run is persisted"
+                forgotten = (
+                    f"the gap record that told target offset {at} is forgotten, and no mapped range is persisted"
+                )
                 raise _lost(request, near, forgotten)
             if spans[0].source < 0:
                 raise _lost(request, near, f"sequence {batch.base_sequence} is near no offset of the source")

@@ -174,7 +174,7 @@ class Acting:
                 self._audited(entry)
             self._told(await self._stored.ask(lambda: works.get(work.id)))
         except StoreError as error:
-            log.warning("how an operation ended could not be told", operation=work.id, why=error.message)
+            log.warning("the end of an operation could not be announced", operation=work.id, why=error.message)
         finally:
             self._tasks.pop(work.id, None)
 

@@ -68,7 +68,7 @@ class LineageSending:
                 else:
                     self._waiting.append(event)
         except AnabranchError as why:
-            log.warning("the lineage of a run cannot be told", stream=stream, run=run, why=why.message)
+            log.warning("the lineage of a run cannot be determined", stream=stream, run=run, why=why.message)
         self._come.set()
 
     async def watch(self) -> None:

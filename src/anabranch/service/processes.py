@@ -121,7 +121,7 @@ class Processes:
         try:
             await conclude(self._clusters.cluster(run.target), run.link, Path(run.log).stem, why)
         except AnabranchError as error:
-            log.warning("a comparison's end could not be told", link=run.link, why=error.message)
+            log.warning("a comparison's end could not be noted on its target", link=run.link, why=error.message)
 
 
 def is_alive(pid: int, created_ms: int) -> bool:

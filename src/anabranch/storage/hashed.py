@@ -27,7 +27,7 @@ class OtherBytesError(ProtocolError):
     found: str
 
     _message = "the file {wanted} in {root} has other bytes: their SHA-256 is {found}"
-    _hint = "bring it back from a copy; nothing was done with it"
+    _hint = "bring it back from a copy; nothing was changed"
 
 
 class HashedFiles:

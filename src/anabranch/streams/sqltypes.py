@@ -248,7 +248,7 @@ class _Reader:
         if name == "DECIMAL":
             precision, scale = (*size, *(10, 0)[len(size) :])
             if not 1 <= precision <= 38 or scale > precision:
-                raise TypeTextError(self._text, "a DECIMAL has 1 to 38 digits, and not more behind the point")
+                raise TypeTextError(self._text, "a DECIMAL has 1 to 38 digits, and not more after the point")
             size = [precision, scale]
         return Scalar(name, tuple(size))
 

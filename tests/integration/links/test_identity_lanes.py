@@ -142,7 +142,7 @@ def test_a_log_with_many_gaps_is_mapped_with_the_reason(
     with link(old, new, topic) as made, made.running():
         lane = made.await_position(topic, 31)
         assert lane.mode is LaneMode.MAPPED
-        assert "21 offsets without a record behind offset 4" in lane.mode_reason
+        assert "21 offsets without a record after offset 4" in lane.mode_reason
         assert made.assert_copied(topic) == 10
 
 

@@ -182,7 +182,7 @@ def test_without_write_on_its_transactional_id_a_lane_is_mapped_at_its_first_gap
         lane = made.await_position(topic, 18)
         assert lane.mode is LaneMode.MAPPED
         padder = f"anabranch.{lane.lane}.fill"
-        assert f"a gap behind offset 11: filling it needs WRITE on transactional id {padder}" in lane.mode_reason
+        assert f"a gap after offset 11: filling it needs WRITE on transactional id {padder}" in lane.mode_reason
         assert made.assert_copied(topic) == 17
     assert made.rebuilt(lane) == made.ranges(lane.lane)
 

@@ -114,7 +114,7 @@ def test_the_first_open_transaction_is_named_and_the_others_counted() -> None:
     assert sentence([one], 61_000).endswith(
         "(age 60 s) begins at offset 10: nothing after it may be copied before it ends"
     )
-    assert ", and 2 more are open behind it: nothing" in sentence([one], 61_000, more=2)
+    assert ", and 2 more are open after it: nothing" in sentence([one], 61_000, more=2)
 
 
 def test_a_foreign_writer_is_named_once_in_the_reason_of_the_mode() -> None:

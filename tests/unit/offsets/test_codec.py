@@ -124,7 +124,7 @@ def test_another_version_is_named() -> None:
     [
         ((0, 0, 2, 0, 0, 4, 0, 0, 4, 0, 0), "two ranges that are one"),
         ((0, 0, 0, 0, 0, 0), "1 bytes are left over"),
-        ((0, 0, 100, 0, 0, 0), "100 runs do not fit 3 bytes"),
+        ((0, 0, 100, 0, 0, 0), "100 ranges do not fit 3 bytes"),
         ((0, 0, 0, 0), "cut off"),
         ((0, 0, 0, 0, b"\x80"), "cut off"),
         ((b"\x80\x00", 0, 0, 0, 0), "needless zero bits"),

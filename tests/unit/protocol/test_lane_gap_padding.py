@@ -121,7 +121,7 @@ def test_a_budget_is_spent_and_comes_back_and_says_how_long_it_would_take() -> N
     """A burst at once; what an estimate says is coming counts before any of it is filled."""
     budget = PaddingBudget(0.0)
     assert budget.take(OffsetGap(0, PADDING_BURST, 0), 0, 0.0) == ""
-    assert "2 offsets without a record behind offset 4" in budget.take(OffsetGap(5, 7, 5), 0, 0.0)
+    assert "2 offsets without a record after offset 4" in budget.take(OffsetGap(5, 7, 5), 0, 0.0)
     assert budget.take(OffsetGap(5, 7, 5), 0, 1.0) == ""
     why = PaddingBudget(0.0).take(OffsetGap(5, 7, 5), 5000, 0.0)
     assert "about 5,000 offsets" in why and "100 s" in why

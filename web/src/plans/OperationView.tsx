@@ -150,7 +150,7 @@ function Switched({ report: { switch: id, doubts } }: { report: Partial<Schemas[
 }
 
 function titleOf(work: Schemas["Work"], problem: Problem): string {
-  if (problem.type.endsWith(":plan-changed")) return "This plan is no longer true: nothing was done";
+  if (problem.type.endsWith(":plan-changed")) return "This plan has changed since it was made: nothing was changed";
   if (work.state === "lost") return "How this operation ended is not known";
   return "Not done";
 }

@@ -159,7 +159,7 @@ function published(report: Schemas["RoutesPublished"]): string {
 function mapped(report: Schemas["AlignmentReport"]): string {
   const unclear = report.lanes.reduce((sum, lane) => sum + lane.unclear, 0);
   const records = report.lanes.reduce((sum, lane) => sum + lane.records, 0);
-  const doubt = unclear ? ` ${counted(unclear, "stretch", "stretches")} ${either(unclear, "is", "are")} unclear: positions there are refused.` : "";
+  const doubt = unclear ? ` ${counted(unclear, "offset span")} ${either(unclear, "is", "are")} unclear: positions there are refused.` : "";
   return `Maps of ${counted(report.lanes.length, "partition")} with ${counted(records, "record")} are in ${report.file}.${doubt}`;
 }
 

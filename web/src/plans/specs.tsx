@@ -202,7 +202,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       choices: [
         ["refuse", "refuse: they forbid the switch"],
         ["earliest", "earliest: they read all again"],
-        ["latest", "latest: they go on behind what was copied"],
+        ["latest", "latest: they go on after what was copied"],
       ],
     },
   ],
@@ -221,7 +221,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       choices: [
         ["refuse", "refuse: they forbid going back"],
         ["earliest", "earliest: they read all again"],
-        ["latest", "latest: they go on behind what was copied"],
+        ["latest", "latest: they go on after what was copied"],
       ],
     },
   ],
@@ -234,7 +234,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       choices: [
         ["refuse", "refuse: they forbid it"],
         ["keep", "keep: they stay where they are"],
-        ["append", "append: they are copied behind what was written since"],
+        ["append", "append: they are copied after what was written since"],
       ],
       hint: "Where there are none the way back is made.",
     },
@@ -245,7 +245,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       name: "source_lost",
       label: "The source is gone: end it without",
       kind: "check",
-      hint: "What only the source would hear of is left out, and named; it ends also behind its point of no return.",
+      hint: "What only the source would hear of is left out, and named; it ends also after its point of no return.",
     },
     {
       name: "target_lost",

@@ -28,7 +28,7 @@ export function TrialStands({ trial, count, again }: { trial: Trial; count: numb
         <>
           <span className="dim small">An answer of {seconds(age / 1000)} ago.</span>
           <Button little act={again}>
-            Look anew
+            Look again
           </Button>
         </>
       )}

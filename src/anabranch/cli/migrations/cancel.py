@@ -48,7 +48,7 @@ def cancel(
     """Take back what is under way for a wave; where nothing is, have the wave stay on the source: its links go.
 
     What is under way is taken back with --reason, before its point of no return: all is as before it then. With
-    --source-lost or --target-lost it ends behind that, too: what only the lost cluster would hear of is left out, and
+    --source-lost or --target-lost it ends after that, too: what only the lost cluster would hear of is left out, and
     named.
 
     A wave that is not switched stays on the source; --purge, also later, deletes the copies, and asks for the wave's

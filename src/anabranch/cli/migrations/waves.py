@@ -70,7 +70,7 @@ def reconcile(
         TailChoice,
         typer.Option(
             help="What becomes of records that the lost cluster has and the other has not: keep leaves them there, "
-            "append copies them behind what was written on the other since."
+            "append copies them after what was written on the other since."
         ),
     ] = TailChoice.REFUSE,
     execute: ExecuteOption = False,

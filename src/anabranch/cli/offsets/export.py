@@ -14,7 +14,7 @@ from anabranch.config import maps_file
 
 
 class FileFormat(StrEnum):
-    """``json`` is read back by programs; ``csv`` has a line a run, for spreadsheets and databases."""
+    """``json`` is read back by programs; ``csv`` has a line a mapped range, for spreadsheets and databases."""
 
     JSON = "json"
     CSV = "csv"
@@ -24,7 +24,9 @@ def export(
     ctx: typer.Context,
     link: LinkArgument,
     out: Annotated[Path, typer.Option("--out", help="The file, replaced at once.", show_default=False)],
-    format_: Annotated[FileFormat, typer.Option("--format", help="json, or csv with a line a run.")] = FileFormat.JSON,
+    format_: Annotated[
+        FileFormat, typer.Option("--format", help="json, or csv with a line a mapped range.")
+    ] = FileFormat.JSON,
     target_name: TargetOption = None,
 ) -> None:
     """Write all maps of a link to a file; nothing is written where one of them is in doubt.

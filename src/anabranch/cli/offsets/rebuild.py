@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class UnclearMapsError(RefusedError):
-    """The maps are written, and have stretches without exact positions."""
+    """The maps are written, and have offset spans without exact positions."""
 
     file: str
     stretches: int
@@ -42,8 +42,8 @@ class UnclearMapsError(RefusedError):
 
     exit_code: ClassVar[int] = 6
 
-    _message = "{file} is written; {stretches:,} stretches of {lanes:,} partitions in it are unclear"
-    _hint = "positions there are refused, all others are exact; each stretch says why in the file"
+    _message = "{file} is written; {stretches:,} offset spans of {lanes:,} partitions in it are unclear"
+    _hint = "positions there are refused, all others are exact; each span says why in the file"
 
 
 def rebuild(

@@ -22,7 +22,7 @@ FromOption = Annotated[
     str | None,
     typer.Option(
         "--from",
-        help="Begin every query anew, with an empty state: at earliest, latest, a time, group:NAME, "
+        help="Begin every query again, with an empty state: at earliest, latest, a time, group:NAME, "
         "TOPIC-PARTITION:OFFSET[,...], or @FILE of offsets.",
         show_default=False,
     ),

@@ -135,8 +135,10 @@ def run_plan(shown: ServiceChange) -> RenderableType:
     plan = shown.plan
     if plan["target"]:
         return Text(f"{plan['verb']} link {plan['stream']} to {plan['target']}, which is {plan['state']}")
-    how = {"keep": "; its state is kept", "new": "; a state that does not fit is begun anew"}.get(plan["choice"], "")
-    how += f"; every query begins anew at {plan['start']}" if plan["start"] else ""
+    how = {"keep": "; its state is kept", "new": "; a state that does not fit begins again, empty"}.get(
+        plan["choice"], ""
+    )
+    how += f"; every query begins again at {plan['start']}" if plan["start"] else ""
     head = Text(f"{plan['verb']} stream {plan['stream']}, which is {plan['state']}; version {plan['version']}{how}")
     back = [
         f"query {one['query']} goes back to checkpoint {plan['checkpoint']}, "

@@ -69,7 +69,7 @@ class TargetTopics:
             return Reason.found(
                 Severity.ERROR,
                 f"topic {pair.source.name} was deleted and made again on the source: {pair.target} holds the old one",
-                f"copy the new one behind it: anabranch link accept {spec.id} {pair.source.name}",
+                f"copy the new one after it: anabranch link accept {spec.id} {pair.source.name}",
             )
         partitions = len(pair.source.partitions)
         found = target.topics.get(pair.target)

@@ -46,7 +46,7 @@ def _wait_or_stop(lane: Lane, presence: Presence) -> None:
             Stop.SOURCE_MADE_AGAIN,
             lane.copied.position,
             presence.told,
-            f"let the new one be copied behind the old one's records: {accepting(lane.key)}",
+            f"let the new one be copied after the old one's records: {accepting(lane.key)}",
         )
     elif lane.source.absence.lasts(presence.is_gone):
         lane.stop_at(

@@ -87,5 +87,5 @@ def sentence(found: Sequence[SourceTransaction], now_ms: int, more: int = 0) -> 
     """What holds a lane, given the open transaction with the lowest offset; empty where it has just ended."""
     if not found:
         return ""
-    others = f", and {more:,} more are open behind it" if more else ""
+    others = f", and {more:,} more are open after it" if more else ""
     return f"{found[0].sentence(now_ms)}{others}: nothing after it may be copied before it ends"

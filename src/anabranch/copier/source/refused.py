@@ -72,7 +72,7 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
                 Stop.SOURCE_EXPIRED,
                 asked,
                 f"offsets {asked:,} to {start.offset - 1:,} are gone from the source by retention or deletion",
-                f"let the lane go on behind them: {accepting(lane.key)}",
+                f"let the lane go on after them: {accepting(lane.key)}",
             )
     elif asked > end.offset:
         lost(lane, end.offset)

@@ -20,7 +20,7 @@ def keep_identity(lane: str, active: ActiveOwnership, batch: FetchedBatch) -> No
         found = f"an earlier owner found source offset {ownership.ahead:,} next, now it is {source:,}"
         why = f"{found}: the source log changes"
     elif len(batch.spans) > 1:
-        why = f"the source log is compacted: it has gaps behind offset {batch.spans[0].end - 1:,}"
+        why = f"the source log is compacted: it has gaps after offset {batch.spans[0].end - 1:,}"
     else:
         timestamps = [*pipeline.timestamps(), batch.header.max_timestamp]
         strength = guard(ownership.expiration_ms, now_ms(), timestamps)

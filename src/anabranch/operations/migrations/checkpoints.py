@@ -218,9 +218,8 @@ def _check(scene: Scene, move: JobMove, refusals: tuple[Reason, ...], *, waits: 
     if by != scene.leg:  # whose map no command reads backwards
         shows = f"see where it stands: anabranch checkpoint inspect {move.at}"
     if not waits:
-        shows += (
-            f"; where it cannot be told without {scene.leg.here} take the job out of the wave: anabranch migrate set"
-        )
+        shows += f"; where it cannot be determined without {scene.leg.here} "
+        shows += "take the job out of the wave: anabranch migrate set"
     raise JobBlockedError(move.job.name, f"{move.at}: {told}", shows)
 
 

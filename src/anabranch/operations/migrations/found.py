@@ -51,7 +51,7 @@ class TailFoundError(RefusedError):
 
     _hint = (
         "say what becomes of it: `anabranch migrate reconcile {migration} --wave {wave} --tail append` copies it "
-        "behind what was written since, `--tail keep` leaves it where it is"
+        "after what was written since, `--tail keep` leaves it where it is"
     )
 
 

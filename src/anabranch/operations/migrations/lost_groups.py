@@ -96,7 +96,7 @@ async def stage_lost_groups(scene: Scene) -> Result:
             unknown.append(name)
             continue
         staged[name] |= {str(at): [offset, ""] for at, offset in _chosen(choice, left, known.copied)}
-        where = "begins again" if choice is UnknownGroups.EARLIEST else "goes on behind what was copied"
+        where = "begins again" if choice is UnknownGroups.EARLIEST else "goes on after what was copied"
         partitions = counted(len(left), "partition")
         doubts.append(f"group {name}: how far it had read in {partitions} is not known; it {where}, as was chosen")
     if unknown:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a program without the service has no database
 
 
 _JUDGED = "no look at it says which query's state fits; Spark says so as it starts"
-_BEGIN_ANEW = "begin each query anew: `anabranch stream start NAME --from POSITION`"
+_BEGIN_ANEW = "begin each query again: `anabranch stream start NAME --from POSITION`"
 
 
 class StreamVerb(StrEnum):

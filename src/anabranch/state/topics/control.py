@@ -317,7 +317,7 @@ class Progress:
 
 
 class Runs(MaterializedTopic):
-    """``__anabranch_runs``: the persisted runs of lanes, in numbered segments.
+    """``__anabranch_runs``: the persisted mapped ranges of lanes, in numbered segments.
 
     ``held`` is how many of a lane's newest segments are held, None for all: a worker reads those of every lane of a
     target, and needs the end of its own.

@@ -32,7 +32,7 @@ class LineageDocumentError(ProtocolError):
     problem: str
 
     _message = "this is no lineage of a stream: {problem}"
-    _hint = "start the stream again: its job tells its lineage anew"
+    _hint = "start the stream again: its job tells its lineage again"
 
 
 @dataclass(frozen=True, slots=True)

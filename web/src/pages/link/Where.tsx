@@ -35,7 +35,7 @@ export const Where = ({ target, link }: { target: string; link: string }) => (
           Save the maps (JSON)
         </a>
         <a href={linkApi(target, link, "maps.csv")} download>
-          Save their runs (CSV)
+          Save their mapped ranges (CSV)
         </a>
       </div>
       <CommandLine text={command(["offsets", "export", link], [["--target", target], ["--out", `${link}.json`]])} />

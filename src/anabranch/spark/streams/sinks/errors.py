@@ -108,8 +108,8 @@ class BatchBehindError(RefusedError):
 
     _message = "{sink} has batch {seen} of query {query}, and batch {batch} of the same checkpoint shall be written"
     _hint = (
-        "the checkpoint was set back: start the query with a checkpoint of another id, which counts its batches anew, "
-        "and rows are written again"
+        "the checkpoint was set back: start the query with a checkpoint of another id, which counts its "
+        "batches from 0, and rows are written again"
     )
 
 
