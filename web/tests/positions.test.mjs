@@ -1,11 +1,10 @@
 // Positions that move in a browser beside real clusters: those in a Spark query's checkpoint, and those in topics that
-// another program has copied.  The second needs Spark twice, a minute and a half: it is in the tier `full`.
+// another program has copied.  Real clusters, and Spark twice: it takes minutes, and is in the tier `full` alone.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { dialog, person, signIn, sound } from "./support/browser.mjs";
-import { FULL } from "./support/looks.mjs";
 import { theBrowser, thePositions } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
@@ -16,7 +15,7 @@ let browser;
 let operator;
 let approver;
 before(async () => {
-  [stand, browser] = await together(thePositions(...(FULL ? ["--copied"] : [])), theBrowser());
+  [stand, browser] = await together(thePositions(), theBrowser());
   [operator, approver] = await Promise.all([person(browser, { stays: true }), person(browser, { stays: true })]);
   await Promise.all([signIn(operator, stand, "operator"), signIn(approver, stand, "approver")]);
 });
@@ -106,9 +105,7 @@ async function ask(page, partition, offset) {
   return form.getByRole("status");
 }
 
-const taken = FULL ? test : test.skip;
-
-taken("maps of topics that another program copied are made by a Spark job from the records alone", async () => {
+test("maps of topics that another program copied are made by a Spark job from the records alone", async () => {
   await operator.goto(`${stand.url}/mirrormaker/rebuild`);
   await operator.getByLabel("Source", { exact: true }).selectOption("old");
   await operator.getByLabel("Target", { exact: true }).selectOption("new");
@@ -124,7 +121,7 @@ taken("maps of topics that another program copied are made by a Spark job from t
   sound(operator);
 });
 
-taken("the form of the link is filled in with what the maps are of, and the link that adopts them is created", async () => {
+test("the form of the link is filled in with what the maps are of, and the link that adopts them is created", async () => {
   await operator.getByRole("link", { name: "Create the link that adopts them" }).click();
   await operator.getByRole("heading", { name: "Create a link" }).waitFor();
   const filled = (label) => operator.getByRole("textbox", { name: label, exact: true }).inputValue();
@@ -144,12 +141,12 @@ taken("the form of the link is filled in with what the maps are of, and the link
   sound(approver);
 });
 
-taken("before its first run the link has no answers, and says what to do", async () => {
+test("before its first run the link has no answers, and says what to do", async () => {
   await ask(operator, "orders-0", stand.records - 1);
   await operator.getByText("it has not begun: anabranch link run taken").waitFor();
 });
 
-taken("the link is run, and goes on where the other program's copies end", async () => {
+test("the link is run, and goes on where the other program's copies end", async () => {
   await approver.goto(`${stand.url}/links/new/taken`);
   await approver.getByRole("button", { name: "Run", exact: true }).click();
   await dialog(approver).getByText("anabranch link run taken --detach --target new").waitFor();
@@ -161,7 +158,7 @@ taken("the link is run, and goes on where the other program's copies end", async
   sound(approver);
 });
 
-taken("an offset is found in what the other program copied and in what the link copied, and none is guessed", async () => {
+test("an offset is found in what the other program copied and in what the link copied, and none is guessed", async () => {
   for (const offset of [stand.records - 500, stand.records + stand.more - 1]) {
     const answer = await ask(operator, "orders-0", offset);
     await answer.getByText("exact", { exact: true }).waitFor();

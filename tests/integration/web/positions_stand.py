@@ -1,8 +1,8 @@
 """``python -m tests.integration.web.positions_stand``: the service beside real clusters, for positions that move.
 
 A link has copied a Spark query's topic with other offsets, and the query's checkpoint stands below the directory that
-the service opens.  ``--copied`` adds topics that another program has copied: a consumer with a producer, which was
-killed once and began some records further back, and which has lost a record that is equal to its neighbours.
+the service opens.  Other topics were copied by another program: a consumer with a producer, which was killed once and
+began some records further back, and which has lost a record that is equal to its neighbours.
 
 Prints one line of JSON as the other stands do.  Words on standard input, each answered by a line: ``produce`` adds
 records to the copied topics' source, ``value SIDE TOPIC PARTITION OFFSET`` tells the record that stands there.  The end
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ def obey(sides: Mapping[str, SandboxCluster]) -> None:
         print(json.dumps({"done": word, "found": found}), flush=True)
 
 
-def main(arguments: Sequence[str]) -> None:
+def main() -> None:
     """Serve until standard input ends."""
     log_plainly()  # on standard error: what stands on standard output is for who started this
     old, new = start_clusters([ClusterSpec(name, overrides=STEADY) for name in ("old", "new")])
@@ -131,8 +131,7 @@ def main(arguments: Sequence[str]) -> None:
         root = directory / "checkpoints"
         checkpoint = copy("rocksdb", root / "flights-job", state=True)
         copied_by_link(old, new)
-        if "--copied" in arguments:
-            copied_by_another(old, new)
+        copied_by_another(old, new)
         known = {"old": old.context(), "new": new.context()}
         with serving(str(directory / "store.db"), known, directory, roots=(str(root),)) as served:
             until(lambda: served.instance.acting.acts and len(served.instance.board.seen) == len(known))
@@ -153,4 +152,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
