@@ -43,23 +43,20 @@ test("where it is scrolled to stays as figures change", async () => {
   assert.equal(await table().evaluate((box) => box.scrollTop), before);
 });
 
-test("it scrolls without long pauses", async () => {
-  const { middle, worst, long, frames } = await table().evaluate(async (box, half) => {
+test("however far it scrolls, what is drawn stays as little, and the lanes in sight are there", async () => {
+  // How fast it scrolls is measured by `npm run measure`: a machine that is busy says nothing of the pages.
+  const most = await table().evaluate(async (box, half) => {
     box.scrollTo({ top: 0 });
-    const times = [];
-    let last = performance.now();
+    const drawn = [];
     for (let top = 0; top < half; top += 800) {
       box.scrollTo({ top });
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-      const now = performance.now();
-      times.push(now - last);
-      last = now;
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      drawn.push(box.querySelectorAll(".lane-row.moving").length);
     }
-    times.sort((a, b) => a - b);
-    return { frames: times.length, middle: times[times.length >> 1], worst: times[times.length - 1], long: times.filter((time) => time > 100).length };
+    return Math.max(...drawn);
   }, HALF);
-  console.log(`${frames} frames over half of the lanes: half within ${middle.toFixed(0)} ms, the longest ${worst.toFixed(0)} ms, ${long} above 100 ms`);
-  assert.ok(long < frames / 4, `${long} of ${frames} frames took more than 100 ms`);
+  assert.ok(most < 100, `${most} rows were drawn at once`);
+  await page.locator(`[aria-rowindex="${LANES / 2 - 20}"] a`).waitFor();
 });
 
 test("it is filtered by text and state by the service, and the address keeps that", async () => {
