@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
@@ -32,6 +33,7 @@ class Identity:
     """
 
     def __init__(self, stored: Stored, requests: RateLimit, of_clients: RateLimit) -> None:
+        self._stored = stored
         self._looks = SharedLooks(
             lambda text: stored.ask(lambda: stored.accounts.of_token(text, now_ms())),
         )
@@ -70,11 +72,24 @@ class Identity:
         now = time.monotonic()
         if found is None:
             self._attempts.take(address, now)
-            raise NotSignedInError("the token is nobody's, has expired, was revoked, or its account is disabled")
+            raise NotSignedInError(await self._why_nobody(text))
         account, token = found
         limit = self._of_clients if account.role is Role.CLIENT else self._requests
         limit.take(account.name, now)
         return Caller(account, address, token)
+
+    async def _why_nobody(self, text: str) -> str:
+        """Why a token is taken for nobody's.
+
+        Whoever has one that has expired had it from its account, and may know that.  All else is told alike: who was
+        shut out is not told whether there is still such a token, or such an account.
+        """
+        accounts = self._stored.accounts
+        ended = await self._stored.ask(lambda: accounts.expired(text, now_ms())) if is_token(text) else None
+        if ended is None or ended.expires_at is None:
+            return "the token is nobody's, was revoked, or its account is disabled"
+        at = datetime.fromtimestamp(ended.expires_at / 1000, UTC)
+        return f"the token of account {ended.account} expired {at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _bearer(value: str | None) -> str | None:

@@ -240,6 +240,16 @@ class Accounts:
                 connection.execute(update(TOKENS).where(TOKENS.c.id == token.id).values(used_at=now_ms))
         return account, token
 
+    def expired(self, text: str, now_ms: int) -> Token | None:
+        """A token that is nobody's any more for its time alone; None where it was revoked, or its account disabled."""
+        with self._database.read() as connection:
+            row = connection.execute(_TOKEN_OF.where(TOKENS.c.digest == digest_of(text))).first()
+        if row is None:
+            return None
+        token, account = Token(*row[: len(_TOKEN_COLUMNS)]), _account(row[len(_TOKEN_COLUMNS) :])
+        is_ended = token.expires_at is not None and token.expires_at <= now_ms
+        return token if is_ended and token.revoked_at is None and account.disabled_at is None else None
+
 
 _TOKEN_COLUMNS = (
     TOKENS.c.id,

@@ -35,13 +35,18 @@ def test_a_token_is_its_accounts_until_it_ends(database: Database) -> None:
     assert found is not None
     assert (found[0].name, found[0].role, found[1].name) == ("ada", Role.OPERATOR, "laptop")
     assert accounts.of_token(short, NOW + 100) is None
+    ended = accounts.expired(short, NOW + 100)
+    assert ended is not None and (ended.account, ended.expires_at) == ("ada", NOW + 100)
+    assert accounts.expired(short, NOW + 99) is None and accounts.expired("anb_nobody", NOW) is None
     accounts.set("ada", NOW, disabled=True)
     assert accounts.of_token(long, NOW) is None
+    assert accounts.expired(short, NOW + 100) is None, "it is not for its time alone"
     accounts.set("ada", NOW, disabled=False)
     assert accounts.of_token(long, NOW) is not None
     accounts.revoke(kept.id, NOW + 5)
     assert accounts.of_token(long, NOW) is None
     assert accounts.revoke(kept.id, NOW + 9).revoked_at == NOW + 5
+    assert accounts.expired(long, 2**62) is None
     assert accounts.of_token("anb_nobody", NOW) is None
 
 

@@ -200,12 +200,19 @@ def test_clients_that_are_stale_or_behind_come_first_and_stand_out() -> None:
     rows = {
         line.split()[0]: line
         for line in shown.splitlines()
-        if line.startswith(("shop", "billing")) and "no such" not in line
+        if line.startswith(("shop-9 ", "billing-")) and "no such" not in line
     }
     assert list(rows) == ["shop-9", "billing-2", "billing-1"]
     assert "stale 3" in shown and "6 behind" in shown and "billing-2: no such topic" in shown
     assert "producer" in rows["shop-9"] and "1,234" in rows["billing-1"]
     assert all(len(line) <= 80 for line in shown.splitlines())
+    words = " ".join(shown.split())
+    assert "stale: its lease has run out. It has ended without saying so, or does not reach the service" in words
+    assert "anabranch route explain orders --role producer --topic sales --client-id shop-9 behind:" in words
+    assert "behind: it is led to old by a newer version" in words
+    assert "--role consumer --topic sales --group billing --client-id billing-2 3 of 3" in words
+    well = " ".join(text(render_clients.clients(listed((good, False, True)), NOW), 80).split())
+    assert "stale:" not in well and "behind:" not in well
     assert "3 of 3 that match, 812 are registered; 1 stale, 1 behind" in shown
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from anabranch.cli.hints import quoted
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, printable
 from anabranch.model.routing import ClientRole
 
 
 def clients(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
-    """One line a client in 80 columns, those that are stale or behind first; below, their last errors."""
+    """One line a client in 80 columns, those that are stale or behind first; below, why, and their last errors."""
     found: Sequence[Mapping[str, Any]] = answer["clients"]
     if not found:
         return Text("no client matches" if answer["total"] else "no client is registered")
@@ -38,7 +39,45 @@ def clients(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
         )
         if report["last_error"]:
             errors.append(Text(f"{name}: {printable(report['last_error'])}", style="red"))
-    return Group(table, *errors, Text(_shown(answer), style="dim"))
+    return Group(table, *errors, *_whys(found), Text(_shown(answer), style="dim"))
+
+
+def _whys(found: Sequence[Mapping[str, Any]]) -> list[Text]:
+    """Why clients are stale or behind, and the next command; those that are so alike in one."""
+    stale = [one for one in found if not one["live"]]
+    behind = [one for one in found if one["live"] and one["behind"]]
+    told: list[Text] = []
+    if stale:
+        told.append(
+            Text(
+                "stale: its lease has run out. It has ended without saying so, or does not reach the service and goes "
+                "on by the last route that it was told: look at its process and its log. Where it would be led: "
+                f"{_explain(stale[0])}",
+                style="yellow",
+            )
+        )
+    if behind:
+        clusters = ", ".join(sorted({printable(one["cluster"]) for one in behind}))
+        told.append(
+            Text(
+                f"behind: it is led to {clusters} by a newer version, and has not said yet that it goes by it. It goes "
+                "over in its own calls alone, and says so in its next report. Whether a switch has it wait: "
+                f"anabranch route switches; why it is led there: {_explain(behind[0])}",
+                style="yellow",
+            )
+        )
+    return told
+
+
+def _explain(one: Mapping[str, Any]) -> str:
+    """The command that explains a client's route."""
+    query = one["query"]
+    words = [quoted(printable(query["code"])), f"--role {query['role']}"]
+    words += [f"--topic {quoted(printable(topic))}" for topic in query["topics"][:1]]
+    words += [f"--group {quoted(printable(query['group']))}"] if query["group"] else []
+    words += [f"--client-id {quoted(printable(query['client_id']))}"] if query["client_id"] else []
+    words += [f"--param {quoted(printable(f'{name}={value}'))}" for name, value in sorted(query["parameters"].items())]
+    return f"anabranch route explain {' '.join(words)}"
 
 
 def _seen(one: Mapping[str, Any], now_ms: int) -> Text:
