@@ -20,6 +20,7 @@ from anabranch.cli.main import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
+from anabranch.service.client_totals import client_metrics
 from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
@@ -85,6 +86,17 @@ how to run it, the dashboard and the alert rules. A metric without a known value
 |---|---|---|---|
 {own}
 
+## Of applications
+
+`GET /metrics` of `anabranch serve` has these of the clients of the [SDK](sdk.md), by what they call their application.
+They begin with the instance, and go on across switches and restarts of clients; an instance tells of those that report
+to it. The first 200 applications are told apart, all others together as `(others)`. A lag is each client's own word of
+its last report.
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+{clients}
+
 ## Of streams
 
 `GET /metrics` of `anabranch serve` tells these, too. An instance tells of the queries and connectors whose runs are on
@@ -111,9 +123,11 @@ def metrics_page() -> str:
         "\n".join(_metric(one) for one in found)
         for found in (LinkCollector(tuple).collect(), (*own_metrics({}, False, 0, {}), *route_metrics(0, {}, {})))
     )
+    clients = "\n".join(_metric(one) for one in client_metrics({}, {}))
     trials = trial_metrics(TrialFigures({}, {}, {}))
     of_streams = (*stream_metrics(()), *alert_metrics((), {}), *lineage_metrics({}, 0), *trials)
-    return METRICS.format(written=WRITTEN, rows=rows, own=own, streams="\n".join(map(_metric, of_streams)))
+    streams = "\n".join(map(_metric, of_streams))
+    return METRICS.format(written=WRITTEN, rows=rows, own=own, clients=clients, streams=streams)
 
 
 def _metric(metric: Metric) -> str:

@@ -36,15 +36,28 @@ class Callbacks:
 
         return call
 
-    def configured(self, given: Mapping[str, Any], noted: Callable[[list[Any]], None]) -> dict[str, Any]:
-        """The callbacks of a configuration, guarded; ``noted`` is told of commits that nobody waited for, too."""
+    def configured(
+        self, given: Mapping[str, Any], noted: Callable[[list[Any]], None], failed: Callable[[Any], None]
+    ) -> dict[str, Any]:
+        """The callbacks of a configuration, guarded; ``noted`` is told of commits that nobody waited for, too.
+
+        ``failed`` is told of those that failed, and of errors of which the application wants to hear.
+        """
         own = given.get("on_commit")
 
         def committed(error: Any, partitions: list[Any]) -> None:
             if error is None:
                 noted(partitions)
+            else:
+                failed(error)
             if own is not None:
                 own(error, partitions)
 
+        def erred(error: Any) -> None:
+            failed(error)
+            given["error_cb"](error)
+
         found = {name: self.guarded(given[name]) for name in _NAMES if callable(given.get(name))}
+        if "error_cb" in found:
+            found["error_cb"] = self.guarded(erred)
         return {**found, "on_commit": self.guarded(committed)}

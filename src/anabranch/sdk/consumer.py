@@ -6,6 +6,7 @@ committed is committed, the group is left, and the next message comes from where
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -17,6 +18,9 @@ from anabranch.sdk.names import place_of
 from anabranch.sdk.partitions import Subscribed
 from anabranch.sdk.reader import SLICE_S, RoutedReader
 from anabranch.sdk.standing import Left
+
+
+_error_of = operator.methodcaller("error")
 
 
 class Consumer(RoutedReader):
@@ -55,8 +59,13 @@ class Consumer(RoutedReader):
                 break
             if until is not None and monotonic() >= until:
                 break
-        self._consumed.records += len(found)
-        self._consumed.bytes += sum(map(len, found))
+        records = found
+        if any(map(_error_of, found)):
+            records = [one for one in found if one.error() is None]
+            for one in filter(None, map(_error_of, found)):
+                self.read_error(one)
+        self._consumed.records += len(records)
+        self._consumed.bytes += sum(map(len, records))
         return found
 
     def _consume(self, number: int, timeout: float) -> list[Any]:
@@ -170,8 +179,15 @@ class Consumer(RoutedReader):
         self, message: Any = None, offsets: list[Any] | None = None, asynchronous: bool = True, **more: Any
     ) -> Any:
         """As confluent-kafka's; raises StaleMessageError, StaleOffsetError for what is of before a switch."""
-        asynchronous = more.get("async", asynchronous)
         self._commits_itself = True
+        try:
+            return self._commit(message, offsets, more.get("async", asynchronous))
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._NO_OFFSET:  # else there was nothing to commit
+                self.failed(str(error))
+            raise
+
+    def _commit(self, message: Any, offsets: list[Any] | None, asynchronous: bool) -> Any:
         if message is not None and offsets is None:
             return self._answered(
                 self._with_current(message, lambda inner, raw: inner.commit(message=raw, asynchronous=asynchronous))

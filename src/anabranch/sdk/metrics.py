@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.model.routing import ClientReport
 
 _WORDS = 500
-_MOST_POSITIONS = 20_000
+_MOST_POSITIONS = 10_000
 
 
 @dataclass

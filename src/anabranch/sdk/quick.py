@@ -10,9 +10,11 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MethodType
 from typing import Any
 
 from anabranch.sdk.gate import Gate
+from anabranch.sdk.reports import Reports, size_of
 
 SLICE_S = 0.5
 """The longest that a producer's callbacks are waited for in one go: the way may have been shut meanwhile."""
@@ -35,10 +37,14 @@ def _alive(client: Callable[[], Any]) -> Any:
 
 
 def quick_calls(
-    cell: list[Way], gate: Gate, client: Callable[[], Any]
-) -> tuple[Callable[..., None], Callable[..., int]]:
-    """``produce`` and ``poll`` by the way in the cell; ``client`` is a weak reference to whom they belong."""
-    enter, leave = gate.enter, gate.leave
+    cell: list[Way], gate: Gate, client: Callable[[], Any], reports: Reports
+) -> tuple[Callable[..., None], Callable[..., int], Callable[[], int]]:
+    """``produce`` and ``poll`` by the way in the cell, and the bytes of values that were handed over.
+
+    ``client`` is a weak reference to whom they belong.
+    """
+    enter, leave, last, taken = gate.enter, gate.leave, reports.last, reports.taken
+    size = 0
 
     def produce(
         topic: str,
@@ -50,16 +56,25 @@ def quick_calls(
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
+        nonlocal size
         enter()
         try:
             hand_over, names, _ = cell[0]
             there = names.get(topic)
             if there is not None:
+                asked = callback or on_delivery
+                if asked is not None:  # as `Reports.of`, written out
+                    known, report = last[0]
+                    if asked is not known and (asked.__class__ is not MethodType or asked != known):
+                        report = taken(asked)
+                    asked = report
+                more = len(value) if value.__class__ is bytes else size_of(value)
                 # As short as it can be: what is left out need not be looked at there.
                 if headers is None and not timestamp:
-                    hand_over(there, value, key, partition, callback or on_delivery)
+                    hand_over(there, value, key, partition, asked)
                 else:
-                    hand_over(there, value, key, partition, callback or on_delivery, None, timestamp, headers)
+                    hand_over(there, value, key, partition, asked, None, timestamp, headers)
+                size += more  # no call in between, in which another thread could add, too
                 return
         except Exception as error:
             _alive(client).failed(error)
@@ -75,7 +90,7 @@ def quick_calls(
             return found
         return serve(timeout)
 
-    return produce, poll
+    return produce, poll, lambda: size
 
 
 def quick_poll(
@@ -98,8 +113,15 @@ def quick_poll(
             message = None if one is None else one.poll_on(timeout)
             if message is None:
                 return None
-        records += 1
-        size += len(message)
+        wrong = message.error()
+        if wrong is None:
+            more = len(message)
+            records += 1
+            size += more
+        else:
+            one = client()
+            if one is not None:
+                one.read_error(wrong)
         return message
 
     return poll, lambda: (records, size)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
 from anabranch.model.routing import ClientReport, ClientRole, Route
@@ -115,6 +115,16 @@ class RoutedReader(RoutedClient):
                 raise
             return None
         return message if message is None or self._plain else era.wrapped(message, names)
+
+    def read_error(self, error: Any) -> None:
+        """What a message tells in place of a record; the end of a partition is none."""
+        if error.code() != KafkaError._PARTITION_EOF:
+            self.failed(str(error))
+
+    def failed(self, words: str) -> None:
+        """Something went wrong that the application was told, too."""
+        with self._changed:
+            self._counts.failed(words)
 
     def was_left(self, error: RuntimeError) -> bool:
         """Whether a call failed since another thread has left the cluster with the client meanwhile."""
@@ -326,6 +336,9 @@ class RoutedReader(RoutedClient):
             self._connecting = True
         try:
             return self._connect_to(target, starts)
+        except Exception as error:
+            self.failed(str(error))
+            raise
         finally:
             with self._changed:
                 self._connecting = False
@@ -346,7 +359,7 @@ class RoutedReader(RoutedClient):
             LOG.warning("cluster %s is another one by its id than before: no position is taken there", era.cluster)
             self._left = Left()
         era.called(target.topics)
-        callbacks = self._callbacks.configured(self._given, era.noted)
+        callbacks = self._callbacks.configured(self._given, era.noted, _failing(weakref.ref(self)))
         inner = confluent_kafka.Consumer(self._configured(target, **callbacks))
         self._era, self._names = era, Names.of(target)
         self._plain = era.is_plain and self._names.are_plain
@@ -481,6 +494,15 @@ class RoutedReader(RoutedClient):
 def _named(positions: Mapping[Place, int]) -> dict[str, int]:
     """As they are told: by TOPIC-PARTITION."""
     return {f"{topic}-{part}": at for (topic, part), at in positions.items()}
+
+
+def _failing(client: Callable[[], RoutedReader | None]) -> Callable[[Any], None]:
+    def failed(error: Any) -> None:
+        one = client()
+        if one is not None:
+            one.failed(str(error))
+
+    return failed
 
 
 def _nothing(_: float) -> None:

@@ -22,6 +22,7 @@ from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
 from anabranch.model.routing import Client, ClientFacts, ClientReport, ClientRole, Route, RouteQuery
 from anabranch.operations.documents import plain
+from anabranch.service.client_totals import ClientTotals
 from anabranch.service.errors import NotItsAccountError, SplitGroupError, TooManyClientsError, UnknownClientError
 from anabranch.service.problems import problem_of
 from anabranch.service.route_answers import route_answer
@@ -68,6 +69,7 @@ class Registry:
         self._instance = instance
         self._known: dict[str, Known] = {}
         self._groups: dict[str, set[str]] = {}
+        self.totals = ClientTotals()
         self._changed: set[str] = set()
         self._removed: set[str] = set()
         self._writing = asyncio.Lock()
@@ -109,7 +111,9 @@ class Registry:
         if group:
             self._check_group(client_id, group, route, [one for one in beside if one.instance != self._instance], now)
         former = None if known is None else known.client
-        report = replace(ClientReport() if former is None else former.report, version=route.version)
+        # Of one that another instance heard of until now what it has counted is known there.
+        last = former or next((one.client for one in beside if one.client.id == client_id), None)
+        report = replace(ClientReport() if last is None else last.report, version=route.version)
         since_ms = now if former is None else former.registered_ms
         made = Client(client_id, facts, query, since_ms, now, now + self.lease_ms, route.cluster, route.since, report)
         owner = account.name if known is None else known.account
@@ -139,6 +143,7 @@ class Registry:
         """Hear of a client; raises UnknownClientError, NotItsAccountError."""
         known = self.of(account, client_id)
         now = now_ms()
+        self.totals.heard(known.client, report)
         known.client = replace(known.client, seen_ms=now, until_ms=now + self.lease_ms, report=report)
         self._changed.add(client_id)
 
@@ -219,6 +224,11 @@ class Registry:
             states["live" if live else "stale", client.cluster] += 1
             behind[client.cluster] += live and is_behind(client)
         return states, behind
+
+    def lags(self) -> Mapping[str, int]:
+        """The lag of this instance's live consumers by application."""
+        now = now_ms()
+        return self.totals.lags(one.client for one in self._known.values() if one.client.is_live(now))
 
     # -- as routes change ------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
+from anabranch.service.client_totals import Sums, client_metrics
 from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
@@ -183,7 +184,8 @@ def offered() -> set[str]:
     status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0),))
     served = own_metrics({"new": True}, True, 1, {200: 1})
     routes = route_metrics(1, {("live", "new"): 1}, {"new": 0})
-    families = (*metrics([status]), *served, *routes)
+    clients = client_metrics({("shop", "consumer"): Sums(1, 2, 3)}, {"shop": 4})
+    families = (*metrics([status]), *served, *routes, *clients)
     return {sample.name for family in families for sample in family.samples} | {"anabranch_up"}
 
 

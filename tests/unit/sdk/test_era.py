@@ -104,9 +104,12 @@ def test_commits_that_nobody_waited_for_are_noted_beside_the_callback_of_the_app
     """Those that failed are told to it alone; what is no function stays for the client to refuse."""
     noted: list[Any] = []
     told: list[Any] = []
-    given = {"on_commit": lambda *found: told.append(found), "error_cb": print, "stats_cb": None}
-    found = Callbacks().configured(given, noted.append)
+    failed: list[Any] = []
+    given = {"on_commit": lambda *found: told.append(found), "error_cb": told.append, "stats_cb": None}
+    found = Callbacks().configured(given, noted.append, failed.append)
     assert found.keys() == {"on_commit", "error_cb"}
     found["on_commit"](None, ["a"])
     found["on_commit"]("failed", ["b"])
     assert (noted, told) == ([["a"]], [(None, ["a"]), ("failed", ["b"])])
+    found["error_cb"]("away")
+    assert (told[2:], failed) == (["away"], ["failed", "away"])

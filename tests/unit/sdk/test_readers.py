@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_INVALID, Message, TopicPartition
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message, TopicPartition
 
 from anabranch.sdk import Consumer, LostAssignmentError, StaleMessageError, StaleOffsetError
 from tests.unit.sdk.stand import SETTINGS, Log, PlainConsumer, Told, put_in
@@ -217,3 +217,26 @@ def test_where_a_cluster_does_not_tell_its_id_the_consumer_waits_for_it() -> Non
     consumer.poll(0)
     PlainConsumer.made[-1].given(A)
     assert PlainConsumer.made[-1].assigned == {A: 100}
+
+
+def test_a_consumer_counts_errors_that_its_application_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that stand in the place of records are none; the end of a partition is neither."""
+    end, away = Message(topic="a"), Message(topic="a")
+    end.set_error(KafkaError(KafkaError._PARTITION_EOF))
+    away.set_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    ready = [Message(topic="a", value=b"12345", offset=0), end, away]
+    more = [Message(topic="a", value=b"1", offset=1), away]
+    monkeypatch.setattr(PlainConsumer, "poll", lambda *_: ready.pop(0) if ready else None)
+    monkeypatch.setattr(PlainConsumer, "consume", lambda *_: more, raising=False)
+    consumer, _, inner = reading()
+    assert [consumer.poll(0) is not None for _ in range(3)] == [True] * 3
+    assert len(consumer.consume(2, 0)) == 2
+
+    def fails(**_: Any) -> None:
+        raise KafkaException(KafkaError(KafkaError.REBALANCE_IN_PROGRESS))
+
+    monkeypatch.setattr(inner, "commit", fails)
+    with pytest.raises(KafkaException):
+        consumer.commit(asynchronous=False)
+    found = consumer.figures()
+    assert (found.records, found.bytes, found.errors) == (2, 6, 3)

@@ -12,7 +12,9 @@ from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
 from anabranch.model.cluster import Security, SecurityProtocol
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, Route, RouteQuery
+from anabranch.service import client_totals
 from anabranch.service import registry as module
+from anabranch.service.client_totals import Sums
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import SplitGroupError, TooManyClientsError, UnknownClientError
 from anabranch.service.registry import KEPT_MS, Registry
@@ -218,5 +220,44 @@ def test_all_clients_together_report_no_more_often_than_an_instance_takes(
         for number in range(12):
             await register(registry, number)
         assert (registry.report_ms, registry.lease_ms) == (12_000, 36_000)
+
+    asyncio.run(run())
+
+
+def test_what_an_application_counts_goes_on_whichever_client_and_instance_tells(stored: Stored) -> None:
+    """A client that begins anew adds all that it tells, one that comes from another instance what is new."""
+
+    async def run() -> None:
+        here, there = made(stored), made(stored, "there")
+        first, second = await register(here, 1), await register(here, 2)
+        here.report(ACCOUNT, first, ClientReport(records=10, bytes=100, errors=1, lag=5))
+        here.report(ACCOUNT, second, ClientReport(records=1, lag=7))
+        here.report(ACCOUNT, first, ClientReport(records=15, bytes=150, errors=1, lag=6))
+        side = ("shop", "consumer")
+        assert (here.totals.sums(), here.lags()) == ({side: Sums(16, 150, 1)}, {"shop": 13})
+        here.report(ACCOUNT, first, ClientReport(records=2, bytes=20))
+        assert here.totals.sums() == {side: Sums(18, 170, 1)}
+        await here.write()
+        assert await register(there, 1) == first
+        there.report(ACCOUNT, first, ClientReport(records=5, bytes=50))
+        assert there.totals.sums() == {side: Sums(3, 30, 0)}
+        assert there.lags() == {}
+
+    asyncio.run(run())
+
+
+def test_of_very_many_applications_the_first_are_told_apart(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What clients call themselves is their own: it must not make metrics without end."""
+    monkeypatch.setattr(client_totals, "MOST", 2)
+
+    async def run() -> None:
+        registry = made(stored)
+        for number in range(4):
+            query = RouteQuery("orders", ClientRole.PRODUCER, ("sales",))
+            facts = replace(FACTS, application=f"shop-{number}")
+            found, _ = await registry.register(ACCOUNT, f"{number:032x}", query, facts)
+            registry.report(ACCOUNT, found.id, ClientReport(records=1))
+        told = {application: sums.records for (application, _), sums in registry.totals.sums().items()}
+        assert told == {"(others)": 2, "shop-0": 1, "shop-1": 1}
 
     asyncio.run(run())
