@@ -13,6 +13,9 @@ from anabranch.model.reasons import Reason
 from anabranch.model.skew import ClockSkew
 from anabranch.model.topics import TopicPartition
 
+_EARLIEST_MS = 946_684_800_000
+"""2000: what is older is an odd timestamp."""
+_AHEAD_MS = 3_600_000
 COMPACT = "compact"
 RETENTION = ("cleanup.policy", "retention.ms", "retention.bytes")
 """The settings that say for how long a topic keeps records."""
@@ -44,6 +47,15 @@ class BatchSample:
     def bytes_per_record(self) -> float | None:
         """None where no record was seen."""
         return self.size / self.records if self.records else None
+
+    @property
+    def is_early(self) -> bool:
+        """Whether records have times before 2000."""
+        return self.oldest_ms is not None and 0 <= self.oldest_ms < _EARLIEST_MS
+
+    def is_ahead(self, now_ms: int) -> bool:
+        """Whether records have times of more than an hour from now."""
+        return self.newest_ms is not None and self.newest_ms > now_ms + _AHEAD_MS
 
     def __add__(self, other: BatchSample) -> BatchSample:
         """Both together."""

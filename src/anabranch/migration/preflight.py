@@ -17,9 +17,6 @@ from anabranch.model.clock import DAY_MS
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.transactions import span
 
-_EARLIEST_MS = 946_684_800_000
-"""2000: what is older is an odd timestamp."""
-_AHEAD_MS = 3_600_000
 _CLOCK_WARNS_MS, _CLOCK_FORBIDS_MS = 10_000, 300_000
 """From when on clocks are too far apart: what is judged by them is judged with an hour to spare."""
 _MOST_FULL = 0.8
@@ -214,12 +211,12 @@ def _topic(topic: TopicInventory, now_ms: int) -> Iterator[Reason]:
 
 
 def _times(topic: str, sample: BatchSample, now_ms: int) -> Iterator[Reason]:
-    if sample.newest_ms is not None and sample.newest_ms > now_ms + _AHEAD_MS:
+    if sample.newest_ms is not None and sample.is_ahead(now_ms):
         yield _warning(
             f"topic {topic} has records of {span(sample.newest_ms - now_ms)} from now",
             "nothing is refused while the link runs; retention by time keeps them for longer",
         )
-    if sample.oldest_ms is not None and 0 <= sample.oldest_ms < _EARLIEST_MS:
+    if sample.is_early:
         yield _warning(
             f"topic {topic} has records of times before 2000",
             "retention by time would take them as soon as the target's own retention holds again: set it before",

@@ -10,19 +10,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
+from anabranch.migration.access.scope import EVERYBODY
 from anabranch.migration.inventory import GroupInventory, Inventory
 from anabranch.migration.legs import NAME, same_links
-from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, Migration, Wave, WaveOrder
+from anabranch.model.acls import Acl, AclOperation, AclPermission, ResourceType
 from anabranch.model.filters import RegexFilter, select
 
 _LONGEST = 20
 _MOVED = RegexFilter()
 
 
-def suggest(name: str, target: str, target_id: str, seen: Inventory, fences: Sequence[FenceKind]) -> Migration:
-    """The migration of everything that the source holds, with the fences that it has a use for."""
+@dataclass(frozen=True, slots=True)
+class SeenAccess:
+    """The source's access rules, none where it keeps none; ``own`` is as whom it is asked."""
+
+    rules: Sequence[Acl] = ()
+    own: str = ""
+
+    def writers(self, topic: str) -> frozenset[str]:
+        """Whom rules let write to a topic."""
+        writes = (AclOperation.WRITE, AclOperation.ALL)
+        return frozenset(
+            rule.principal
+            for rule in self.rules
+            if rule.permission is AclPermission.ALLOW
+            and rule.operation in writes
+            and rule.is_about(ResourceType.TOPIC, topic)
+        )
+
+
+NO_ACCESS, NOTHING_CARRIED = SeenAccess(), AccessCarryOver()
+
+
+def everybody_writes(topics: Iterable[str], access: SeenAccess) -> list[str]:
+    """The topics to which a rule lets everybody write."""
+    return [topic for topic in topics if EVERYBODY in access.writers(topic)]
+
+
+def suggest(
+    name: str,
+    target: str,
+    target_id: str,
+    seen: Inventory,
+    fences: Sequence[FenceKind],
+    carried: AccessCarryOver = NOTHING_CARRIED,
+    access: SeenAccess = NO_ACCESS,
+) -> Migration:
+    """The migration of everything that the source holds, with the fences that it has a use for.
+
+    A wave names principals only where everybody may write: else the fence denies it to whomever rules allow it.
+    """
     topics = select(_MOVED, seen.topics)
     waves: list[Wave] = []
     taken: set[str] = set()
@@ -33,9 +74,25 @@ def suggest(name: str, target: str, target_id: str, seen: Inventory, fences: Seq
         clients = sorted({member.client_id for group in groups for member in group.members if member.client_id})
         movable = tuple(group.name for group in groups if group.kind.is_movable)
         waves.append(
-            Wave(wave_name, together, movable, (), tuple(clients), (), (), WaveOrder.TOGETHER, tuple(fences)),
+            Wave(
+                wave_name,
+                together,
+                movable,
+                clients=tuple(clients),
+                principals=_principals(together, access) if FenceKind.ACL in fences else (),
+                order=WaveOrder.TOGETHER,
+                fences=tuple(fences),
+            )
         )
-    return Migration(name, seen.context, target, tuple(waves), seen.cluster_id, target_id)
+    return Migration(name, seen.context, target, tuple(waves), seen.cluster_id, target_id, access=carried)
+
+
+def _principals(topics: Sequence[str], access: SeenAccess) -> tuple[str, ...]:
+    """Who else is named, where a rule lets everybody write."""
+    if not everybody_writes(topics, access):
+        return ()
+    named = frozenset[str]().union(*(access.writers(topic) for topic in topics))
+    return tuple(sorted(named - {EVERYBODY, access.own}))
 
 
 def is_moved(topic: str) -> bool:

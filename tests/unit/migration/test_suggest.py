@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from anabranch.migration.check import check
 from anabranch.migration.inventory import GroupInventory, Inventory, TopicInventory, WriterInventory
 from anabranch.migration.legs import same_links
-from anabranch.migration.spec import FenceKind
-from anabranch.migration.suggest import suggest
+from anabranch.migration.spec import AccessCarryOver, FenceKind
+from anabranch.migration.suggest import SeenAccess, suggest
+from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.groups import GroupKind, GroupState, Member
 from anabranch.model.reasons import errors
 
@@ -51,6 +53,24 @@ def test_topics_that_a_group_or_a_transaction_shares_are_one_wave() -> None:
     ]
     assert {wave.fences for wave in made.waves} == {(FenceKind.ACL, FenceKind.OBSERVE)}
     assert (made.source, made.source_id, made.target, made.target_id) == ("old", "OLD", "new", "NEW")
+
+
+def test_where_everybody_may_write_the_others_are_named() -> None:
+    """A fence that denied everybody would deny the links; where rules name all writers the fence goes by them."""
+    topic_rule = partial(Acl, ResourceType.TOPIC, host="*", permission=AclPermission.ALLOW, pattern=PatternType.LITERAL)
+    rules = [
+        topic_rule("orders", principal="User:*", operation=AclOperation.WRITE),
+        topic_rule("orders", principal="User:shop", operation=AclOperation.ALL),
+        topic_rule("orders", principal="User:link", operation=AclOperation.WRITE),
+        topic_rule("orders", principal="User:reader", operation=AclOperation.READ),
+        topic_rule("clicks", principal="User:site", operation=AclOperation.WRITE),
+    ]
+    seen = inventory(["orders", "clicks"])
+    carried = AccessCarryOver(True, quotas=True)
+    made = suggest("move", "new", "", seen, (FenceKind.ACL,), carried, SeenAccess(rules, "User:link"))
+    assert {wave.name: wave.principals for wave in made.waves} == {"clicks": (), "orders": ("User:shop",)}
+    assert made.access == carried and not errors(check(made))
+    assert {wave.principals for wave in suggest("move", "new", "", seen, (FenceKind.OBSERVE,)).waves} == {()}
 
 
 def test_waves_that_would_have_one_name_are_numbered() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import pytest
+from rich.console import Console
 
+from anabranch.cli.migrations.render import discovered
 from anabranch.kafka.acls import NoAuthorizerError, create_acls, delete_acls, describe_acls
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -28,6 +31,7 @@ from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations import access, access_seen
 from anabranch.operations.migrations.desk import MigrationDesk
+from anabranch.operations.migrations.discover import discover
 from anabranch.operations.migrations.steps import ClusterSteps
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.state.topics.access import AccessRecord
@@ -291,6 +295,20 @@ def test_what_nobody_carries_over_is_told_by_the_plan(pair: Pair) -> None:
     wide = rule("*", AclOperation.ALL)
     pair.there(lambda new: create_acls(new, [wide, replace(wide, resource_type=ResourceType.TRANSACTIONAL_ID)]))
     assert told() == []
+
+
+def test_what_is_discovered_has_rules_and_quotas_and_a_file_that_carries_them_over(pair: Pair) -> None:
+    """Where the target has an authorizer, too; else that is told."""
+    found = pair.between(lambda old, new: discover(old, new, "move", watch_s=0.0))
+    assert {*(found.rules or ())} == RULES and [quota.entity for quota in found.quotas or ()] == [SITE.entity]
+    assert found.migration.access == AccessCarryOver(True, quotas=True)
+    console = Console(record=True, width=200, file=io.StringIO())
+    console.print(discovered(found, None))
+    assert "access rules: 3, quotas: 1" in console.export_text()
+    with started("bare", authorizer=False) as bare:
+        lacking = between(pair.source, context(bare), lambda old, new: discover(old, new, "move", watch_s=0.0))
+    assert lacking.migration.access == AccessCarryOver()
+    assert any("not carried over: cluster bare has no authorizer" in one.what for one in lacking.reasons)
 
 
 def test_one_authorizer_of_two_is_told() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from anabranch.cli.migrations.render import discovered as rendered
 from anabranch.config.migration_file import migration_fields, migration_of
 from anabranch.kafka import controller_clock
 from anabranch.kafka.admin import create_topic, grow_topic
@@ -181,3 +184,13 @@ def test_compaction_is_seen_in_the_topics_own_configs(both: Lab) -> None:
     stock = discovered(both).source.topics["stock"]
     assert (stock.is_compacted, stock.records, stock.sample.batches) == (True, 0, 0)
     assert TopicPartition("stock", 0).topic in discovered(both).migration.waves[-1].topics
+
+
+def test_times_and_retention_are_shown_of_what_is_discovered(both: Lab) -> None:
+    """Of each topic; records of the lab are of 1970."""
+    console = Console(record=True, width=200, file=io.StringIO())
+    console.print(rendered(discovered(both), None))
+    (orders,) = (
+        line for line in console.export_text().splitlines() if line.strip().startswith("orders") and "7 d" in line
+    )
+    assert "times before 2000" in orders

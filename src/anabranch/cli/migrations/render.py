@@ -30,7 +30,9 @@ def discovered(found: Discovered, out: Path | None) -> RenderableType:
         f"{seen.context}: cluster {seen.cluster_id}, Kafka {seen.version}, brokers: {count(seen.brokers)}, "
         f"topics: {count(len(seen.topics))}, groups: {count(len(seen.groups))}"
     )
-    parts: list[RenderableType] = [Text(head)]
+    access = "no authorizer is known" if found.rules is None else f"access rules: {count(len(found.rules))}"
+    quotas = "" if found.quotas is None else f", quotas: {count(len(found.quotas))}"
+    parts: list[RenderableType] = [Text(head), Text(f"{access}{quotas}")]
     if seen.topics:
         parts.append(_topics(seen))
     if migration.waves:
@@ -46,19 +48,29 @@ def discovered(found: Discovered, out: Path | None) -> RenderableType:
 
 def _topics(seen: Inventory) -> RenderableType:
     table = grid(
-        *("TOPIC", "PARTITIONS", "RECORDS", "SIZE", "GROWS", "BATCHES"),
+        *("TOPIC", "PARTITIONS", "RECORDS", "SIZE", "GROWS", "KEPT", "BATCHES"),
         right=("PARTITIONS", "RECORDS", "SIZE", "GROWS"),
     )
     for name, topic in sorted(seen.topics.items()):
         grows = "?" if topic.per_second is None else f"{count(topic.per_second)}/s"
-        table.add_row(
-            name, count(topic.partitions), count(topic.records), size(topic.size), grows, ", ".join(_kinds(topic))
-        )
+        numbers = count(topic.partitions), count(topic.records), size(topic.size), grows
+        table.add_row(name, *numbers, _kept(topic), ", ".join(_kinds(topic, seen.seen_ms)))
     return table
 
 
-def _kinds(topic: TopicInventory) -> Iterator[str]:
+def _kept(topic: TopicInventory) -> str:
+    """For how long records stay, by the settings that are in force."""
+    time, most = topic.retention_ms, topic.retention_bytes
+    told = [duration(time / 1000)] if time is not None else []
+    return ", ".join([*told, *([f"{size(most)} a partition"] if most is not None else [])]) or "for ever"
+
+
+def _kinds(topic: TopicInventory, now_ms: int) -> Iterator[str]:
     sample = topic.sample
+    if sample.is_early:
+        yield "times before 2000"
+    if sample.is_ahead(now_ms):
+        yield "times ahead of now"
     if topic.is_compacted:
         yield "compacted"
     if sample.transactional:

@@ -5,6 +5,7 @@ It is for waves whose access nobody carries over: what is told is what their app
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,10 +45,17 @@ def lacking_reasons(scopes: Mapping[str, AccessScope], seen: AccessOfBoth) -> It
     if seen.rules and seen.rules_there is None:
         what = f"{seen.source} has access rules, and {seen.target} has no authorizer: everybody may do everything there"
         yield Reason.found(Severity.WARNING, what, "set authorizer.class.name on its brokers where that is not meant")
+    by_principal: dict[str, list[Acl]] = defaultdict(list)
+    for rule in seen.rules_there or ():
+        by_principal[rule.principal].append(rule)
     for wave, scope in scopes.items():
         if seen.rules is not None and seen.rules_there is not None:
             wanted = carried(seen.rules, scope).wanted
-            missing = sorted(rule for rule in wanted if not any(_covers(one, rule) for one in seen.rules_there))
+            missing = sorted(
+                rule
+                for rule in wanted
+                if not any(_covers(one, rule) for whom in (rule.principal, EVERYBODY) for one in by_principal[whom])
+            )
             if missing:
                 rules = counted(len(missing), "access rule")
                 what = f"wave {wave}: {seen.target} lacks {rules} that {seen.source} has: {_some(missing)}"
