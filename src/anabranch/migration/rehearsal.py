@@ -63,7 +63,12 @@ def _short_name(migration: Migration) -> str:
 
 
 def _scratch(migration: Migration, name: str) -> str:
-    return f"{BEGIN}{migration.name}.{name}"[:_LONGEST_TOPIC]
+    """One that is too long is cut, and ends with a hash: of two that begin alike none becomes the other."""
+    made = f"{BEGIN}{migration.name}.{name}"
+    if len(made) <= _LONGEST_TOPIC:
+        return made
+    end = f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return made[: _LONGEST_TOPIC - len(end)] + end
 
 
 def _denies(wave: Wave) -> bool:

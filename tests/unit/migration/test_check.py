@@ -130,3 +130,10 @@ def test_a_rehearsal_of_a_migration_that_fits_has_links_that_fit(length: int, wa
     found = [rehearsal_of(one, one.waves[0]).migration for one in made]
     assert all(len(Leg(one, one.waves[0], number).link) <= 63 for one in found for number in (0, 1))
     assert found[0].name != found[1].name
+
+
+def test_topics_of_a_rehearsal_have_names_that_are_legal_and_never_one() -> None:
+    """Also where those of the wave are as long as a topic's may be, and begin alike."""
+    topics = tuple("t" * 248 + end for end in "ab")
+    found = rehearsal_of(replace(GOOD, waves=(replace(WAVE, topics=topics),)), replace(WAVE, topics=topics)).topics
+    assert len(set(found.values())) == 2 and {len(one) for one in found.values()} == {249}

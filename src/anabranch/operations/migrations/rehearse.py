@@ -1,12 +1,11 @@
 """Rehearsing a wave: the whole path there and back on topics and groups that are made for it, and then removed.
 
 Each step is the one of a real switch, done by the same engine.  What a rehearsal that was killed has left behind is
-removed by the next one, which finds it by its names.
+removed by the next one, which finds it by its names, and knows it by its records.
 """
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,15 +13,12 @@ from dataclasses import dataclass
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka import groups as kafka_groups
-from anabranch.kafka.acls import delete_acls, describe_acls
 from anabranch.kafka.cluster import Cluster
-from anabranch.kafka.errors import UNKNOWN_TOPIC
 from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.migration.pause import pause_of
 from anabranch.migration.rehearsal import Rehearsal
 from anabranch.migration.run import WaveRun, WaveRunState
-from anabranch.migration.spec import FenceKind
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import MigrationStep
 from anabranch.model.clock import now_ms
@@ -32,13 +28,9 @@ from anabranch.operations.groups.commits import read_groups
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.engine import KeptRun, carry_out
-from anabranch.operations.migrations.linking import delete_link
+from anabranch.operations.migrations.rehearsed import MARK, SAMPLES, clean, refuse_foreign
 from anabranch.operations.migrations.steps import ClusterSteps
 
-_GONE_S, _LOOK_S = 60.0, 0.1
-"""How long a topic may take to be gone, and how often it is looked for."""
-SAMPLES = 20
-"""Records that are written to each partition on either side."""
 _KEPT = ("cleanup.policy", "max.message.bytes", "message.timestamp.type", "compression.type")
 """Configs of the real topics that change how they are copied."""
 
@@ -82,14 +74,18 @@ class RehearsalReport:
 async def rehearse(
     source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal, tell: Heard
 ) -> RehearsalReport:
-    """Go the whole path and clean up; raises RehearsalFailedError, ClusterError, and cleans up then, too."""
+    """Go the whole path and clean up; raises RehearsalFailedError, ClusterError, and cleans up then, too.
+
+    Raises ForeignRehearsalError, and touches nothing, where something has its names that no rehearsal made.
+    """
+    await refuse_foreign(source, target, planned)
     await tell("removing what an earlier rehearsal left")
-    await _clean(source, target, desk, planned)
+    await clean(source, target, desk, planned)
     try:
         return await _rehearsed(source, target, desk, planned, tell)
     finally:
         await tell("removing what the rehearsal made")
-        await _clean(source, target, desk, planned)
+        await clean(source, target, desk, planned)
 
 
 async def _rehearsed(
@@ -167,7 +163,8 @@ async def _topics(source: Cluster, planned: Rehearsal) -> list[TopicPartition]:
         source.check(topic.error, "Describe", f"topic {real}")
         own = {name: found.value for name, found in configs[real].items() if name in _KEPT and found.value is not None}
         copies = len(next(iter(topic.partitions.values())).replicas)
-        await admin.create_topic(source, scratch, len(topic.partitions), copies, own)
+        if not await admin.create_topic(source, scratch, len(topic.partitions), copies, own):
+            raise RehearsalFailedError(planned.leg.wave.name, "begin", f"somebody has made topic {scratch} meanwhile")
         partitions += [TopicPartition(scratch, at) for at in sorted(topic.partitions)]
     await until_led(source, list(planned.topics.values()))
     return partitions
@@ -182,7 +179,7 @@ async def _write(
         known = before.get(at, [])
         keys = [f"{at}-{len(known) + number}".encode() for number in range(SAMPLES)]
         log = KeyedLog(cluster, one.topic, one.partition)
-        if await log.append([(key, b"rehearsal") for key in keys], now_ms()) is None:
+        if await log.append([(key, MARK) for key in keys], now_ms()) is None:
             raise RehearsalFailedError("", "write", f"what became of records of {one} is not known")
         found[at] = [*known, *keys]
     return found
@@ -218,34 +215,3 @@ async def _check(
                 found = "nothing" if commit is None else f"{commit.offset:,}"
                 why = f"group {group.name} has committed {found} of {one}, and not {entries[number].offset:,}"
                 raise RehearsalFailedError(wave, "move groups", why)
-
-
-# -- and removed -----------------------------------------------------------------------------------------------
-
-
-async def _clean(source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal) -> None:
-    """Remove all that a rehearsal may have made: runs, links, topics and groups; raises ClusterError."""
-    leg = planned.leg
-    steps = ClusterSteps(planned.migration, source, target, desk)
-    for number in (2, 1, 0):
-        one = leg.at(number)
-        await desk.stop_link(one.there, one.link)
-        run = waves.planned_run(WaveStanding(one), WaveVerb.START, "", 0, {})
-        scene = steps.scene(run, run.steps[0])
-        await delete_link(scene)
-    for cluster, topics in ((source, set(leg.topics)), (target, set(leg.topics.values()))):
-        for name in await _there(cluster, topics):
-            await admin.delete_topic(cluster, name)
-        for group in planned.groups.values():
-            await kafka_groups.delete_group(cluster, group)
-        if FenceKind.ACL in leg.wave.fences:
-            made = [rule for rule in await describe_acls(cluster) if rule.resource_name in topics]
-            await delete_acls(cluster, made)
-        async with asyncio.timeout(_GONE_S):
-            while await _there(cluster, topics):
-                await asyncio.sleep(_LOOK_S)
-
-
-async def _there(cluster: Cluster, topics: set[str]) -> list[str]:
-    answer = await cluster.metadata(sorted(topics))
-    return [name for name, topic in answer.topics.items() if topic.error != UNKNOWN_TOPIC]

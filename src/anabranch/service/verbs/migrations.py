@@ -17,6 +17,7 @@ from anabranch.operations.migrations import plan as migration_plan
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.plan import MigrationPlan
 from anabranch.operations.migrations.rehearse import RehearsalReport, rehearse
+from anabranch.operations.migrations.rehearsed import refuse_foreign
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
@@ -97,8 +98,9 @@ def _rehearsal(request: RehearseRequest) -> Rehearsal:
     return rehearsal_of(wanted, wave)
 
 
-async def _rehearse_plan(_: Reach, request: RehearseRequest) -> RehearsalPlan:
+async def _rehearse_plan(reach: Reach, request: RehearseRequest) -> RehearsalPlan:
     made = _rehearsal(request)
+    await refuse_foreign(*both_clusters(reach, made.migration), made)
     hash_ = plan_hash("migrations.rehearse", migration_fields(made.migration))
     return RehearsalPlan(made.migration.name, request.wave, made.topics, made.groups, made.left_out, hash_)
 
