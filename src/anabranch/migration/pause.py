@@ -1,6 +1,9 @@
 """For how long a switch holds the applications of a wave up, from its journal alone.
 
 It counts until the applications are led, or let go, on the other cluster, or until all of it was put back.
+
+Of a topic it is known from when its last record was written on the cluster that is left, by the record's own time.  The
+first one on the other cluster comes after the applications are let go there: so a topic's pause was at least that long.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from dataclasses import dataclass
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 
+LAST = "last_ms"
+"""Under this a run wrote down when each topic was written to for the last time."""
 _FREES = {
     StepKind.JOURNAL,
     StepKind.PUBLISH_GROUPS,
@@ -41,3 +46,19 @@ def pause_of(run: WaveRun) -> HeldUp | None:
     if last < len(run.times) and not run.why:
         return HeldUp(since, run.times[last])
     return HeldUp(since, run.over_ms)
+
+
+def topic_pauses(run: WaveRun) -> dict[str, int]:
+    """For how many ms at least each topic was not written to, by its name on the cluster that was left.
+
+    A topic of which the last record is older than the run is left out, for nobody says that somebody wrote there, and
+    so is one whose records have times of later.
+    """
+    held = pause_of(run)
+    if held is None or held.until_ms is None or run.why:
+        return {}
+    stops = (step for step in run.steps if step.kind is StepKind.STOP_LINK)
+    last: dict[str, int] = {}
+    for step in stops:
+        last |= run.result(step.kind, step.subject).get(LAST, {})
+    return {topic: held.until_ms - ms for topic, ms in sorted(last.items()) if run.began_ms <= ms <= held.until_ms}

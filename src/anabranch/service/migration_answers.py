@@ -9,7 +9,7 @@ from typing import Any
 from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
-from anabranch.migration.pause import pause_of
+from anabranch.migration.pause import pause_of, topic_pauses
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveVerb, standing
@@ -68,10 +68,11 @@ class WaveRunSummary:
 
 @dataclass(frozen=True, slots=True)
 class WaveRunAnswer:
-    """A run with its steps."""
+    """A run with its steps; ``pauses`` are for how many ms at least each topic was not written to."""
 
     run: WaveRunSummary
     steps: tuple[StepAnswer, ...]
+    pauses: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ def run_answer(migration: Migration, stored: StoredRun) -> WaveRunAnswer:
         )
         for at, step in enumerate(run.steps)
     )
-    return WaveRunAnswer(run_summary(migration, stored), steps)
+    return WaveRunAnswer(run_summary(migration, stored), steps, topic_pauses(run))
 
 
 def _state(run: WaveRun, at: int) -> str:

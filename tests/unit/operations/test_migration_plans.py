@@ -17,14 +17,16 @@ from anabranch.kafka.admin import create_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
 from anabranch.migration.legs import Leg
-from anabranch.migration.run import WaveRun
+from anabranch.migration.run import WaveRun, key_of
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
-from anabranch.migration.steps import start_steps
+from anabranch.migration.steps import Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.discover import Discovered, discover
+from anabranch.operations.migrations.ending import last_written
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.looking import AnotherClusterError
 from anabranch.operations.migrations.plan import (
@@ -194,3 +196,19 @@ def test_times_and_retention_are_shown_of_what_is_discovered(both: Lab) -> None:
         line for line in console.export_text().splitlines() if line.strip().startswith("orders") and "7 d" in line
     )
     assert "times before 2000" in orders
+
+
+def test_when_topics_were_written_to_last_is_told_by_their_records(both: Lab) -> None:
+    """Of those that hold some, up to the pinned ends; what cannot be read is left out."""
+    wave = Wave("orders", ("orders", "gone"))
+    move = Migration("move", "old", "new", (wave,))
+    ends = {str(A): SOURCE_END, str(B): 0, "gone-0": 3}
+    steps = switch_steps(Leg(move, wave), Part.ALL)
+    run = WaveRun("r", "move", "orders", "switch", steps, 0, results={key_of(StepKind.PIN, "orders"): {"ends": ends}})
+    nobody: Any = None
+    found = between(
+        both.source,
+        both.target,
+        lambda here, there: last_written(Scene(Leg(move, wave), here, there, nobody, run, "")),
+    )
+    assert found == {"orders": 1_000}

@@ -7199,6 +7199,9 @@ export interface components {
             wave: string;
         };
         WaveRunAnswer: {
+            pauses: {
+                [key: string]: number;
+            };
             run: components["schemas"]["WaveRunSummary"];
             steps: components["schemas"]["StepAnswer"][];
         };
@@ -7218,6 +7221,9 @@ export interface components {
             doubts: string[];
             migration: string;
             pause_ms: number | null;
+            pauses: {
+                [key: string]: number;
+            };
             run: string;
             state: string;
             verb: components["schemas"]["WaveVerb"];

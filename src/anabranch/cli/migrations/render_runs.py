@@ -127,6 +127,16 @@ def _run(answer: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:
         yield Text(
             f"applications were held up for {told}" if not run["is_open"] else f"applications are held up: {told}"
         )
+    yield from _pauses(answer["pauses"])
+
+
+def _pauses(pauses: Mapping[str, int]) -> Iterable[RenderableType]:
+    """The topics that were written to, the longest pause first."""
+    if pauses:
+        table = grid("TOPIC", "NOT WRITTEN TO FOR AT LEAST", right=("NOT WRITTEN TO FOR AT LEAST",))
+        for topic, ms in sorted(pauses.items(), key=lambda one: (-one[1], one[0])):
+            table.add_row(topic, f"{count(ms)} ms")
+        yield table
 
 
 # -- plans -----------------------------------------------------------------------------------------------------
@@ -264,4 +274,6 @@ def ended(report: Mapping[str, Any]) -> RenderableType:
         return Text("done")
     held = "" if report["pause_ms"] is None else f"; applications were held up for {count(report['pause_ms'])} ms"
     doubts = [Text(printable(one), "yellow") for one in report["doubts"]]
-    return Group(Text(f"wave {report['wave']}: {report['verb']} {report['state']}{held}"), *doubts)
+    return Group(
+        Text(f"wave {report['wave']}: {report['verb']} {report['state']}{held}"), *_pauses(report["pauses"]), *doubts
+    )

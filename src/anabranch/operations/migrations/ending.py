@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.errors import RefusedError
+from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.headers import header_at
 from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.start import ask_offsets
 from anabranch.kafka.writers import active_producers
@@ -25,6 +26,7 @@ from anabranch.operations.offsets.translate import translate
 from anabranch.operations.routes.moving import uncopied
 
 _NAMED = 3
+_AT_ONCE = 16
 
 
 @dataclass(eq=False)
@@ -147,3 +149,29 @@ async def verify_end(scene: Scene) -> Result:
         if there[copy] > start:
             raise ForeignRecordsError(scene.wave.name, str(copy), start, there[copy])
     return None
+
+
+async def last_written(scene: Scene) -> dict[str, int]:
+    """When each topic was written to for the last time before its ends were pinned, by the times of its records.
+
+    Nobody is held up meanwhile, and nothing rests on it: what cannot be told is left out.
+    """
+    at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def of(partition: TopicPartition, end: int) -> int:
+        try:
+            async with at_once:
+                topic, part = await scene.here.partition(partition.topic, partition.partition)
+                connection = await scene.here.connection(part.leader, "scan")
+                _, header = await header_at(connection, partition.topic, topic.id, partition.partition, end - 1)
+        except AnabranchError:
+            return -1
+        return -1 if header is None else header.max_timestamp
+
+    ends = {TopicPartition.parse(name): end for name, end in pinned(scene.run).items() if end}
+    times = await asyncio.gather(*(of(partition, end) for partition, end in ends.items()))
+    found: dict[str, int] = {}
+    for partition, ms in zip(ends, times, strict=True):
+        if ms >= 0:
+            found[partition.topic] = max(ms, found.get(partition.topic, -1))
+    return found

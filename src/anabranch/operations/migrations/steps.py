@@ -10,6 +10,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
+from anabranch.migration.pause import LAST
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration
 from anabranch.migration.steps import MigrationStep, Part, StepKind, holds_clients
@@ -176,6 +177,14 @@ async def _lead(scene: Scene) -> Result:
     return None
 
 
+async def _stop_link(scene: Scene) -> Result:
+    """The last of what a switch does: by then it can be told for how long each topic was not written to."""
+    await linking.stop_link(scene)
+    if all(step.kind is not StepKind.PIN for step in scene.run.steps) or scene.run.lost or scene.run.goes_without:
+        return None
+    return {LAST: await ending.last_written(scene)}
+
+
 async def _release(scene: Scene) -> Result:
     await scene.desk.hook(scene.wave.hooks.release, scene.leg, scene.leg.there)
     return None
@@ -207,7 +216,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.ROUTES: _lead,
     StepKind.RELEASE: _release,
     StepKind.RUN_REVERSE: linking.run_reverse,
-    StepKind.STOP_LINK: linking.stop_link,
+    StepKind.STOP_LINK: _stop_link,
     StepKind.PROVE_LOST: lost.prove_lost,
     StepKind.LOST_TAIL: lost.lost_tail,
     StepKind.LOST_GROUPS: lost_groups.stage_lost_groups,

@@ -9,7 +9,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.lost import doubts_of
-from anabranch.migration.pause import pause_of
+from anabranch.migration.pause import pause_of, topic_pauses
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveVerb
@@ -80,7 +80,8 @@ async def until_ended(reach: Reach, run: WaveRun) -> WaveRunReport:
     length = None if pause is None else pause.length_ms(now_ms())
     state = WaveRunState.GOING if found is None else found.state
     doubts = () if found is None else doubts_of(found.results)
-    return WaveRunReport(run.migration, run.wave, WaveVerb(run.what), run.id, state.value, length, doubts)
+    pauses = {} if found is None else topic_pauses(found)
+    return WaveRunReport(run.migration, run.wave, WaveVerb(run.what), run.id, state.value, length, doubts, pauses)
 
 
 def opened(reach: Reach, request: FileRequest) -> Migration:

@@ -199,7 +199,8 @@ class ReleaseRequest(Request):
 class WaveRunReport:
     """How a run of a wave ended, and for how long it held applications up; it may go on where the service ends.
 
-    ``doubts`` are what may be lost, or is not known, where it went on without a cluster.
+    ``doubts`` are what may be lost, or is not known, where it went on without a cluster.  ``pauses`` say for how many
+    ms at least each topic was not written to.
     """
 
     migration: str
@@ -209,6 +210,7 @@ class WaveRunReport:
     state: str
     pause_ms: int | None
     doubts: tuple[str, ...] = ()
+    pauses: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
