@@ -1,7 +1,8 @@
-"""Tables that Spark reads itself: files, ``rate``, JDBC, and data sources that a job brings.
+"""Tables that Spark reads itself: files, ``rate``, JDBC, Iceberg, Delta, and data sources that a job brings.
 
-A table of files is read as it is (``FROM t``), or as a stream of the files that come (``FROM STREAM t``); ``rate`` is a
-stream alone, JDBC a lookup table alone.  Nothing is put into Spark's own catalog, which may outlive the job.
+A table of files, Iceberg or Delta is read as it is (``FROM t``), or as a stream of what comes (``FROM STREAM t``);
+``rate`` is a stream alone, JDBC a lookup table alone.  Nothing is put into Spark's own catalog, which may outlive the
+job.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.secrets import SecretKind, SecretRef
+from anabranch.spark.streams import lake_tables
 from anabranch.spark.streams.formats import columns_of
+from anabranch.spark.streams.lake_tables import LAKES
 from anabranch.streams.connectors import Connector
 from anabranch.streams.tables import TableDeclaration
 
@@ -96,7 +99,7 @@ JDBC = Connector(
         "sessionInitStatement": "what is said first",
     },
 )
-READING: Mapping[str, Connector] = MappingProxyType({**FILES, **RATE, "jdbc": JDBC})
+READING: Mapping[str, Connector] = MappingProxyType({**FILES, **RATE, **LAKES, "jdbc": JDBC})
 OURS = ("output.mode", "partition.by")
 _REFERENCE = re.compile(r"(env|file):(.+)")
 
@@ -104,8 +107,10 @@ _REFERENCE = re.compile(r"(env|file):(.+)")
 def rows(spark: SparkSession, table: TableDeclaration, streams: bool) -> DataFrame:
     """The rows of a table; ``streams`` is whether the script reads it as a stream, where it may be both.
 
-    Raises what Spark does, InvalidFieldError, MissingSecretError.
+    Raises what Spark does, InvalidFieldError, MissingSecretError, NoLakeConnectorError.
     """
+    if table.provider in LAKES:
+        return lake_tables.rows(spark, table, streams)
     options = {name: value for name, value in table.options.items() if name.lower() not in OURS}
     schema = columns_of(table) if table.columns else None
     if table.provider == "jdbc":

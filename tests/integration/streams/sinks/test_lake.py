@@ -12,6 +12,9 @@ from pyspark.sql import SparkSession
 from anabranch.errors import AnabranchError
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.spark.session import session
+from anabranch.spark.streams.analysis import analyse
+from anabranch.spark.streams.clusters import UnaskedClusters
+from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
 from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.sinks.port import NativeSink, QueryIdentity
@@ -24,11 +27,14 @@ COLUMNS = "id BIGINT, name STRING"
 
 
 def test_a_batch_that_is_asked_for_again_is_there_once(tmp_path: Path) -> None:
-    """The commit of a batch is lost, as by a crash; what differs is told before."""
+    """The commit of a batch is lost, as by a crash; what differs is told before.
+
+    Then scripts read both, each as a stream and as it is.
+    """
     words = [sys.executable, "-m", "tests.integration.streams.sinks.test_lake", str(tmp_path)]
     done = subprocess.run(words, cwd=Path(__file__).parents[4], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["iceberg", "3", "3", "delta", "3", "3"]
+    assert done.stdout.split() == ["iceberg", "3", "3", "delta", "3", "3", "read"]
 
 
 def main(directory: str) -> None:
@@ -58,6 +64,31 @@ def main(directory: str) -> None:
             written = spark.table("lake.db.t") if provider == "iceberg" else spark.read.format("delta").load(**options)
             print(written.count())
         _refused(_sink(provider, **options), spark, SinkSchemaError)
+
+    _read(spark, directory)
+
+
+def _read(spark: SparkSession, directory: str) -> None:
+    """Each is a stream that is joined with the other one as it is, and written into a third."""
+    iceberg = "CREATE TABLE i (name STRING, id BIGINT) USING iceberg OPTIONS (table 'lake.db.t')"
+    delta = f"CREATE TABLE d USING delta OPTIONS (path '{directory}/delta')"
+    for number, (stream, lookup) in enumerate((("i", "d"), ("d", "i"))):
+        place = f"{directory}/joined-{number}"
+        query = f"SELECT s.id, s.name, l.id + 10 AS other FROM STREAM {stream} s JOIN {lookup} l ON s.name = l.name"
+        written = f"CREATE TABLE o USING delta OPTIONS (path '{place}')"
+        script = f"{iceberg}; {delta}; {written}; INSERT INTO o {query};"
+        (plan,) = analyse(script, spark.newSession(), sink_kinds(), KafkaReading(UnaskedClusters())).inserts
+        sink = sink_kinds()["delta"].open(plan.target, QueryIdentity("j", "o", 1))
+        assert isinstance(sink, NativeSink)
+        writer = sink.writer(plan.rows).option("checkpointLocation", f"{place}-checkpoint")
+        assert writer.trigger(availableNow=True).start().awaitTermination(int(LONG_TIMEOUT_S))
+        found = spark.read.format("delta").load(place).orderBy("id").collect()
+        assert [tuple(row) for row in found] == [(one, str(one), one + 10) for one in range(3)], found
+    for wrong, told in (("other BIGINT", "no such column"), ("id STRING", "declared string")):
+        script = f"CREATE TABLE d ({wrong}) USING delta OPTIONS (path '{directory}/delta'); SELECT * FROM d;"
+        with pytest.raises(AnabranchError, match=told):
+            analyse(script, spark.newSession(), {}, KafkaReading(UnaskedClusters()))
+    print("read")
 
 
 def _sink(provider: str, **options: str) -> NativeSink:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from pyspark.errors import AnalysisException
@@ -10,27 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
-from anabranch.errors import ConfigError
+from anabranch.spark.streams.lake_tables import LAKES, NO_CLASS, NoLakeConnectorError
 from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
 from anabranch.spark.streams.sinks.options import SinkOptions
 from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
 from anabranch.streams.tables import TableDeclaration
 
-_ICEBERG = {"table": "CATALOG.NAMESPACE.TABLE, which is there"}
-_DELTA = {"path": "the table's directory"}
 _NEW = ("DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
-_NO_CLASS = "DATA_SOURCE_NOT_FOUND"
-
-
-@dataclass(eq=False)
-class NoLakeConnectorError(ConfigError):
-    """The jars of the connector are not in this Spark."""
-
-    sink: str
-    provider: str
-
-    _message = "{sink}: this Spark has no connector {provider}"
-    _hint = "bring its jars and its catalog's settings: --conf spark.jars=PATH,PATH"
 
 
 class LakeTable:
@@ -39,7 +24,9 @@ class LakeTable:
     def __init__(self, provider: str, option: str, table: TableDeclaration, _identity: QueryIdentity) -> None:
         self.counts = SinkCounts()
         self._provider = provider
-        self._place = SinkOptions.of(table, _DELTA if option == "path" else _ICEBERG, {}).text(option)
+        connector = LAKES[provider]
+        reading = {name.lower(): text for name, text in connector.optional.items()}
+        self._place = SinkOptions.of(table, connector.required, reading).text(option)
         self._named = option == "table"
         self._sink = f"{provider} table {self._place}"
 
@@ -71,7 +58,7 @@ class LakeTable:
             return spark.read.format(self._provider).load(self._place).schema
         except AnalysisException as error:
             condition = error.getCondition() or ""
-            if condition.startswith(_NO_CLASS):
+            if condition.startswith(NO_CLASS):
                 raise NoLakeConnectorError(self._sink, self._provider) from error
             if not self._named and condition.startswith(_NEW):
                 return None
@@ -80,6 +67,6 @@ class LakeTable:
 
 
 KINDS = (
-    SinkKind("iceberg", partial(LakeTable, "iceberg", "table"), _ICEBERG, exact=True),
-    SinkKind("delta", partial(LakeTable, "delta", "path"), _DELTA, exact=True),
+    SinkKind("iceberg", partial(LakeTable, "iceberg", "table"), dict(LAKES["iceberg"].required), exact=True),
+    SinkKind("delta", partial(LakeTable, "delta", "path"), dict(LAKES["delta"].required), exact=True),
 )
