@@ -15,7 +15,7 @@ before(async () => {
 
 test("rules of alerts are changed by a plan that is looked at first, and has its command line", async () => {
   const page = await person(browser);
-  await signIn(page, stand, "operator", "/streams/page-views/alerts");
+  await signIn(page, stand, "admin", "/streams/page-views/alerts");
   assert.equal(await page.getByRole("button", { name: "Plan the change" }).getAttribute("aria-disabled"), "true");
   await page.getByLabel("Limit of lag, in records").fill("50000");
   await page.getByLabel("Seconds of lag").fill("90");

@@ -17,6 +17,7 @@ from anabranch.service.stored import Stored
 from anabranch.streams.artifacts.values import ArtifactPin
 from anabranch.streams.catalog.attached import attached
 from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy
+from anabranch.streams.kept import NotOwnerError
 
 
 @dataclass(eq=False)
@@ -41,9 +42,20 @@ class AuthorNoAdminError(RefusedError):
 
 async def check_runs_code(stored: Stored, account: str) -> None:
     """Raise AuthorNoAdminError where an account is no admin, disabled or not there; StoreError."""
-    accounts = await stored.ask(stored.accounts.all)
-    if not any(one.name == account and one.disabled_at is None and one.role is Role.ADMIN for one in accounts):
+    if not await _is_admin(stored, account):
         raise AuthorNoAdminError(account)
+
+
+async def check_owns(stored: Stored, stream: str, account: str) -> None:
+    """Raise NotOwnerError where an account is neither a stream's owner nor an admin; NoStreamError, StoreError."""
+    owner = (await stored.ask(lambda: stored.streams.get(stream))).owner
+    if account != owner and not await _is_admin(stored, account):
+        raise NotOwnerError(stream, owner, account)
+
+
+async def _is_admin(stored: Stored, account: str) -> bool:
+    accounts = await stored.ask(stored.accounts.all)
+    return any(one.name == account and one.disabled_at is None and one.role is Role.ADMIN for one in accounts)
 
 
 async def pins_for(

@@ -97,6 +97,18 @@ class NoStreamError(RefusedError):
 
 
 @dataclass(eq=False)
+class NotOwnerError(RefusedError):
+    """Somebody would change what is its owner's to change."""
+
+    name: str
+    owner: str
+    account: str
+
+    _message = "alerts of stream {name!r} are changed by its owner {owner}, or by an admin, and {account} is neither"
+    _hint = "ask one of them: `anabranch stream show {name}` says how the stream stands"
+
+
+@dataclass(eq=False)
 class NoStreamVersionError(RefusedError):
     """A stream has no version of that number."""
 

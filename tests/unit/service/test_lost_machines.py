@@ -79,7 +79,7 @@ def on(host: str, store: str, directory: Path, jobs: Jobs, code: str = RUNS) -> 
 
 def a_stream(served: Served) -> None:
     """Keep a stream."""
-    made = StoredStream(NAME, 1, "admin", "", 1, 1, 0, StreamWanted.STOPPED, StreamState.DRAFT, "", 1, 0, 0)
+    made = StoredStream(NAME, 1, "operator", "", 1, 1, 0, StreamWanted.STOPPED, StreamState.DRAFT, "", 1, 0, 0)
     script = StreamVersion(1, 1, "admin", "", "SELECT 1", StreamSettings())
     served.instance.stored.streams.add(made, script)
 

@@ -1,4 +1,4 @@
-"""How many streams run at once on a service: a start above the bound is refused with the number and the fix."""
+"""What a service refuses of its streams: a start above the bound, and alerts that another person changes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.streams.states import StreamWanted
-from qa.service import serving, until
+from anabranch.streams.kept import StoredStream
+from anabranch.streams.states import StreamState, StreamWanted
+from anabranch.streams.versions import StreamSettings, StreamVersion
+from qa.service import Served, serving, until
 from tests.unit.service.test_alerts_of_links import a_stream
 
 pytestmark = pytest.mark.unit
@@ -36,3 +38,22 @@ def test_a_start_above_the_bound_is_refused_as_it_is_planned(migrated: Path, tmp
         assert planned("restart", "first")[0] == planned("stop", "first")[0] == 200
         told = made.ask("POST", "/api/v1/streams/start/plan", {"stream": "second"}, role="operator").json
         assert told["title"] == "too many streams" and "running_streams" in told["hint"]
+
+
+def test_alerts_are_changed_by_the_owner_or_an_admin(alone: Served) -> None:
+    """Another operator is told whom to ask; so is an approver."""
+    streams = alone.instance.stored.streams
+    for name, owner in (("own", "operator"), ("other", "mei")):
+        states = StreamWanted.STOPPED, StreamState.DRAFT
+        made = StoredStream(name, 1, owner, "", 1, 1, 0, *states, "", 1, 0, 0)
+        streams.add(made, StreamVersion(1, 1, owner, "", "SELECT 1", StreamSettings()))
+
+    def planned(name: str, role: str) -> tuple[int, str]:
+        request = {"stream": name, "settings": ["lag=off"]}
+        told = alone.ask("POST", "/api/v1/streams/alerts/plan", request, role=role)
+        return told.status, told.json.get("detail", "")
+
+    assert planned("own", "operator")[0] == planned("other", "admin")[0] == 200
+    for role in ("operator", "approver"):
+        status, why = planned("other", role)
+        assert status == 409 and f"by its owner mei, or by an admin, and {role} is neither" in why

@@ -4,6 +4,7 @@ A script is judged by the catalog's grants of its author, and SQL's ways to the 
 operator wrote has data of the catalog alone; topics and servers that the catalog does not have are for scripts of an
 admin (docs/reference/streams.md).  A PySpark file runs any code with the rights
 of the service's user, and no grant judges it: an admin alone saves one, and it runs for as long as its author is one.
+The alerts of a stream are changed by its owner, who created it, or by an admin; those of a link by any operator.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from anabranch.operations.streams.saving import SavedStream, SaveStreamPlan, Val
 from anabranch.service.board import SeenCluster, SeenLink
 from anabranch.service.reach import Reach
 from anabranch.service.stream_links import meant
-from anabranch.service.stream_specs import check_runs_code, pins_for
+from anabranch.service.stream_specs import check_owns, check_runs_code, pins_for
 from anabranch.service.verb import Request, Verb
 from anabranch.service.verbs import stream_links
 from anabranch.service.words import command
@@ -214,6 +215,8 @@ async def _run(reach: Reach, _: StreamRequest, planned: RunStreamPlan) -> Change
 async def _alerts_plan(reach: Reach, request: StreamAlertsRequest) -> AlertsPlan:
     stored = reach.migrating.stored
     link = await meant(stored.streams, reach.stream_links, request.stream, request.target)
+    if link is None:
+        await check_owns(stored, request.stream, reach.planned_by or reach.account)
     job = AlertedJob(request.stream, "" if link is None else link[0].name)
     return await alerting.plan(stored.alerts, job, request.settings, request.receivers, reach.alerting.receivers)
 
