@@ -43,7 +43,7 @@ def make_room(directory: Path) -> None:
     for log in logs[KEPT_LOGS - 1 :]:
         if not _lives(log):
             log.unlink(missing_ok=True)
-            for end in (".json", ".events", ".events.1"):
+            for end in (".json", ".log.1", ".events", ".events.1"):
                 log.with_suffix(end).unlink(missing_ok=True)
             for end in ("", WORK):
                 shutil.rmtree(log.with_suffix(end), ignore_errors=True)

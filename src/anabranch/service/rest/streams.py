@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path as FilePath
 from typing import Annotated, BinaryIO
 
@@ -34,6 +36,8 @@ from anabranch.storage.saved_checkpoints import saved
 from anabranch.store.runs import Run, RunKind
 from anabranch.store.streams import StoredStream, StoredStreamRun
 from anabranch.streams.kinds import StreamKind
+from anabranch.streams.lines import former
+from anabranch.streams.run_log import tail
 from anabranch.streams.versions import diff as difference
 
 router = APIRouter(prefix="/api/v1/streams", tags=["streams"])
@@ -132,10 +136,10 @@ async def whole_log(
 ) -> StreamingResponse:
     """The whole log of a run on this machine as a file, as far as it is written now."""
     file = await _log_of(here, name, run_id, target)
-    opened, size = await asyncio.to_thread(_opened, name, run_id, file)
+    opened = await asyncio.to_thread(_opened, name, run_id, file)
     shown_as = f'attachment; filename="{name}-{run_id}.log"'
     return StreamingResponse(
-        _chunks(opened, size),
+        _chunks(opened),
         media_type="text/plain; charset=utf-8",
         headers={"Cache-Control": "no-store", "Content-Disposition": shown_as},
     )
@@ -166,32 +170,34 @@ def _summary(here: Instance, kept: StoredStream, kind: StreamKind, run: StoredSt
     return summary_of(kept, kind, run, None if run is None else here.streaming.live(run.id))
 
 
-def _opened(name: str, run_id: str, file: FilePath) -> tuple[BinaryIO, int]:
-    """A log that is read from its beginning, and how long it is now; raises NoStreamLogError."""
+def _opened(name: str, run_id: str, file: FilePath) -> list[tuple[BinaryIO, int]]:
+    """Both parts of a log, read from their beginnings, and how long each is now; raises NoStreamLogError."""
+    found: list[BinaryIO] = []
     try:
-        opened = file.open("rb")
-        size = opened.seek(0, 2)
-        opened.seek(0)
+        # The newest part first: where it is emptied meanwhile, what it held is in the one before by then.
+        found.append(file.open("rb"))
+        with suppress(FileNotFoundError):
+            found.insert(0, former(file).open("rb"))
+        return [(one, os.fstat(one.fileno()).st_size) for one in found]
     except OSError as error:
+        for one in found:
+            one.close()
         raise NoStreamLogError(name, run_id, error.strerror or str(error)) from error
-    return opened, size
 
 
-def _chunks(opened: BinaryIO, size: int) -> Iterator[bytes]:
-    """So much of it, a piece at a time: a log may be larger than the service's memory."""
-    with opened:
-        while size > 0 and (piece := opened.read(min(CHUNK_BYTES, size))):
-            size -= len(piece)
-            yield piece
+def _chunks(opened: Iterable[tuple[BinaryIO, int]]) -> Iterator[bytes]:
+    """So much of each, a piece at a time: a log may be larger than the service's memory."""
+    for file, left in opened:
+        with file:
+            while left > 0 and (piece := file.read(min(CHUNK_BYTES, left))):
+                left -= len(piece)
+                yield piece
 
 
 def _lines(name: str, run_id: str, file: FilePath, search: str, limit: int) -> StreamLogAnswer:
     try:
-        with file.open("rb") as opened:
-            size = opened.seek(0, 2)
-            opened.seek(max(0, size - LOG_BYTES))
-            text = opened.read().decode("utf-8", "replace")
+        text, is_cut = tail(file, LOG_BYTES)
     except OSError as error:
         raise NoStreamLogError(name, run_id, error.strerror or str(error)) from error
     found = [line for line in text.splitlines() if search.lower() in line.lower()]
-    return StreamLogAnswer(run_id, tuple(found[-limit:]), size > LOG_BYTES or len(found) > limit)
+    return StreamLogAnswer(run_id, tuple(found[-limit:]), is_cut or len(found) > limit)

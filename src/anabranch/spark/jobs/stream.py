@@ -78,6 +78,7 @@ from anabranch.streams.kinds import ONLY_RUNS, RUN_IT, NotOfPySparkError, Stream
 from anabranch.streams.lineage.document import document_of
 from anabranch.streams.lines import LineFile
 from anabranch.streams.pyspark_file import check_file
+from anabranch.streams.run_log import RunLog
 from anabranch.streams.script import split
 from anabranch.streams.state.results import QueryTrial, TrialResult
 
@@ -124,6 +125,7 @@ class JobOfStream:
         self._environment: RunEnvironment | None = None
         self._more: dict[str, Any] = {}
         self._next: Mapping[str, int] = {}
+        self._log = RunLog.of(options.log or options.spec.with_suffix(".log"))
         self.classes = ArchivedClasses("streams")
         self.outcome = "failed"
 
@@ -379,6 +381,8 @@ class JobOfStream:
         self._events.tell(kind, **fields)
 
     def _is_asked(self) -> bool:
+        if self._log is not None:
+            self._log.look()
         if self._fence is not None and not self._asked:
             self._fence.check_at_times()
         return bool(self._asked)
