@@ -68,7 +68,7 @@ test("checkpoints of a stopped stream are saved under a name, a start goes back 
   await dialog(page).getByText("Not planned").waitFor();
   await dialog(page).getByLabel("Position").fill("n-0:17");
   await dialog(page).getByRole("button", { name: "Plan", exact: true }).click();
-  await dialog(page).getByText("would begin anew at n-0:17, with an empty state").waitFor();
+  await dialog(page).getByText("would begin again at n-0:17, with an empty state").waitFor();
   await dialog(page).getByRole("button", { name: "Cancel" }).click();
 
   await page.getByRole("button", { name: "Delete checkpoint friday" }).click();

@@ -19,7 +19,6 @@ from anabranch.sdk.partitions import Subscribed
 from anabranch.sdk.reader import SLICE_S, RoutedReader
 from anabranch.sdk.standing import Left
 
-
 _error_of = operator.methodcaller("error")
 
 

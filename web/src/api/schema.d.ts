@@ -4966,7 +4966,7 @@ export interface components {
             kind: string;
             /**
              * Separator
-             * @description prefix: what stands behind the source's name; default a dot.
+             * @description prefix: what stands after the source's name; default a dot.
              * @default null
              */
             separator: string | null;

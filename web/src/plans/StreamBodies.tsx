@@ -120,7 +120,7 @@ const STATES: Record<Schemas["StateChoice"], string> = {
 /** Where the queries of a start begin. */
 function beginWords({ checkpoint, start, choice }: Schemas["RunStreamPlan"]): string {
   if (checkpoint) return `Every query would go back to the saved checkpoint ${checkpoint}: what it has written since is written again.`;
-  if (start) return `Every query would begin anew at ${start}, with an empty state.`;
+  if (start) return `Every query would begin again at ${start}, with an empty state.`;
   return `It goes on exactly where its checkpoints are; without any it begins where its tables say. ${STATES[choice]}`;
 }
 

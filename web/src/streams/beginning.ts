@@ -16,7 +16,7 @@ export function beginFields({ kind }: Pick<Stream, "kind">, saved: readonly Save
       choices: [
         ["last", "where its checkpoint is, as by itself"],
         ...(saved.length ? ([["saved", "at a saved checkpoint"]] as const) : []),
-        ["position", "anew at a position, with an empty state"],
+        ["position", "again at a position, with an empty state"],
       ],
       hint: "Nothing is taken away: what each of them begins with is another checkpoint, beside the one that there is.",
     },

@@ -187,7 +187,8 @@ def _opened(name: str, run_id: str, file: FilePath) -> list[tuple[BinaryIO, int]
 
 def _chunks(opened: Iterable[tuple[BinaryIO, int]]) -> Iterator[bytes]:
     """So much of each, a piece at a time: a log may be larger than the service's memory."""
-    for file, left in opened:
+    for file, size in opened:
+        left = size
         with file:
             while left > 0 and (piece := file.read(min(CHUNK_BYTES, left))):
                 left -= len(piece)
