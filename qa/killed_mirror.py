@@ -20,29 +20,39 @@ DULL = 100
 _BEGIN_MS = 1_760_000_000_000
 _SECONDS = 1800.0
 _QUIET_S = 1.0
+_PLAIN = 10
+"""Records at the end of each partition that are in no transaction: behind a marker no reader would come to the end."""
+_ABORTED = 10
 
 
 class CopyTimeoutError(Exception):
     """MirrorMaker 2 did not come as far as wanted."""
 
 
-def fill(cluster: SandboxCluster, topic: str, records: int, partitions: int, size: int = 100) -> None:
-    """Create the topic and write its records, by turns to the partitions."""
+def fill(
+    cluster: SandboxCluster, topic: str, records: int, partitions: int, size: int = 100, in_transaction: int = 0
+) -> None:
+    """Create the topic and write its records, by turns to the partitions.
+
+    ``in_transaction``: in transactions of so many records, but for the last ones of each partition.  Every tenth is
+    aborted first, and written again.
+    """
     from confluent_kafka import Producer
     from confluent_kafka.admin import NewTopic
 
     address = {"bootstrap.servers": cluster.internal_bootstrap}
     brokers.create_topics(cluster, [NewTopic(topic, partitions, 1, config={"retention.ms": "-1"})])
     batching = {"linger.ms": 50, "batch.size": 500_000, "queue.buffering.max.messages": 500_000}
-    producer = Producer({**address, **batching, "compression.type": "lz4", "enable.idempotence": True})
+    settings = {**address, **batching, "compression.type": "lz4", "enable.idempotence": True}
     noise = random.Random(1).randbytes(1 << 16)
     failed: list[object] = []
+    plain = records - _PLAIN * partitions if in_transaction else 0
 
     def answered(error: object, _: object) -> None:
         if error is not None:
             failed.append(error)
 
-    for number in range(records):
+    def write(producer: Producer, number: int) -> None:
         dull = number // partitions % DULL == 0
         at = number * 7919 % (len(noise) - size)
         value = b"dull" if dull else b"%d " % number + noise[at : at + size]
@@ -53,6 +63,23 @@ def fill(cluster: SandboxCluster, topic: str, records: int, partitions: int, siz
                 break
             except BufferError:
                 producer.poll(0.1)
+
+    if in_transaction:
+        transactional = Producer({**settings, "transactional.id": topic, "linger.ms": 0})
+        transactional.init_transactions(TIMEOUT_S)
+        for at, first in enumerate(range(0, plain, in_transaction)):
+            for aborts in (True, False) if at % _ABORTED == 0 else (False,):
+                transactional.begin_transaction()
+                for number in range(first, min(first + in_transaction, plain)):
+                    write(transactional, number)
+                if aborts:
+                    transactional.flush(TIMEOUT_S)
+                    transactional.abort_transaction(TIMEOUT_S)
+                else:
+                    transactional.commit_transaction(TIMEOUT_S)
+    producer = Producer(settings)
+    for number in range(plain, records):
+        write(producer, number)
     if left := producer.flush(300):
         failed.append(f"{left} records of {topic} were not answered")
     if failed:
@@ -73,23 +100,25 @@ def copy(
     kills: tuple[float, ...] = (0.3, 0.7),
     heap_mb: int = 512,
     forgets: bool = False,
+    records: int | None = None,
 ) -> str:
     """Have MirrorMaker 2 copy the topic, kill it at these shares of the records, and start it again; returns the name
     of the copy.  Raises CopyTimeoutError.
 
     ``forgets``: the first run never stores its positions, as one that is killed early does not: however fast it is,
-    all of it is copied again.
+    all of it is copied again.  ``records``: how many a read-committed consumer sees, where the source's ends tell more.
     """
     settings = {
         "new.offset.flush.interval.ms": "3000",
         "refresh.topics.interval.seconds": "5",
         "old.consumer.auto.offset.reset": "earliest",
+        "old.consumer.isolation.level": "read_uncommitted" if records is None else "read_committed",
     }
     addresses = ("old", old.internal_bootstrap, "new", new.internal_bootstrap)
     spec = MirrorSpec(*addresses, topic, heap_mb=heap_mb, settings=settings)
     never = replace(spec, settings={**settings, "new.offset.flush.interval.ms": "3600000"})
     target = spec.target_topic(topic)
-    wanted = sum(ends(old, topic).values())
+    wanted = sum(ends(old, topic).values()) if records is None else records
     for number, share in enumerate(kills):
         with MirrorMaker.start(never if forgets and number == 0 else spec, directory) as mirror:
             reached = sum(ends(new, target).values())
