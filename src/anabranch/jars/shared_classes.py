@@ -7,6 +7,7 @@ jars, leaves it aside by itself.  Source: JEP 350.
 from __future__ import annotations
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -36,3 +37,21 @@ def using(runtime: str, jars: Path) -> list[str]:
 def making(path: Path) -> list[str]:
     """The options of a JVM that writes the archive when it ends by itself or by SIGTERM."""
     return [f"-XX:ArchiveClassesAtExit={path}", _MUTE]
+
+
+def forget_left(wanted: Path) -> None:
+    """Remove what the JVMs of killed jobs wrote: they end in order, but nobody says whether they came to it."""
+    for part in wanted.parent.glob(f"{wanted.stem}.*.part"):
+        number = part.suffixes[-2].lstrip(".")
+        if number.isdigit() and not _lives(int(number)):
+            part.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

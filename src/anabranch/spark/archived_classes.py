@@ -61,26 +61,8 @@ class ArchivedClasses:
                 return used
             self._wanted = shared_classes.archive(runtime, jars)
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
-            _forget_left(self._wanted)
+            shared_classes.forget_left(self._wanted)
         except (AnabranchError, OSError, metadata.PackageNotFoundError):
             return []  # no Java: told elsewhere; no directory that we may write, a Spark not of pip: slower
         self._made = self._wanted.with_suffix(f".{os.getpid()}.part")
         return shared_classes.making(self._made)
-
-
-def _forget_left(wanted: Path) -> None:
-    """Remove what jobs wrote that were killed: their JVMs end in order, but nobody says whether they came to it."""
-    for part in wanted.parent.glob(f"{wanted.stem}.*.part"):
-        number = part.suffixes[-2].lstrip(".")
-        if number.isdigit() and not _lives(int(number)):
-            part.unlink(missing_ok=True)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        return True
-    return True

@@ -124,6 +124,7 @@ class QuickJvm:
                 return used
             self._wanted = shared_classes.archive(runtime, jars)
             self._wanted.parent.mkdir(parents=True, exist_ok=True)
+            shared_classes.forget_left(self._wanted)
         except (AnabranchError, OSError, metadata.PackageNotFoundError):
             return []  # no Java: told elsewhere; no directory that we may write, a Spark not of pip: slower
         self._made = self._wanted.with_suffix(f".{os.getpid()}.part")

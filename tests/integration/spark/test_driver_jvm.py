@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from anabranch.jars import shared_classes
 from anabranch.spark import quickjvm
 from anabranch.spark.errors import SparkNotStartedError
 from anabranch.spark.forkserver import ForkServer
@@ -110,6 +111,26 @@ def test_a_run_that_ends_before_its_session_leaves_no_jvm_and_no_archive_of_half
     jvm.close()
     process = jvm._jvm
     assert process is not None and process.wait(TIMEOUT_S) == -9
+    assert not list(scratch.iterdir())
+
+
+def test_what_the_jvm_of_a_killed_driver_wrote_is_removed_by_the_next_one(
+    scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends with its input, writes its archive, and nobody takes it: 150 MB each; what a living run writes stays."""
+    submits(tmp_path / "spark", monkeypatch, ANSWER)
+    archive = tmp_path / "classes" / "spark.jsa"
+    monkeypatch.setattr(shared_classes, "archive", lambda _runtime, _jars: archive)
+    archive.parent.mkdir()
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left, living = (archive.with_suffix(f".{pid}.part") for pid in (dead.pid, os.getppid()))
+    left.touch()
+    living.touch()
+    jvm = QuickJvm("local[1]")
+    jvm.start({})
+    jvm.close()
+    assert not left.exists() and living.exists()
     assert not list(scratch.iterdir())
 
 
