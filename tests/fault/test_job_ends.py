@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from anabranch.state.codecs.verified import NeverVerifiedError, RunState, Verify
 from anabranch.verify.pins import CHUNK
 from examples.api.compare import compare
 from qa import comparing
-from qa.faults.processes import MARK
+from qa.faults.processes import MARK, PACKAGE_ROOT
 from qa.route_service import RouteProcess
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
@@ -39,17 +40,29 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 RECORDS = 140_000
 """More than two rounds of a comparison that is held up."""
 SLOWLY = ("--fresh", "--rate-limit", "1MB/s")
-JOBS = {"verify": "anabranch.spark.jobs.verify", "offsets": "anabranch.spark.jobs.rebuild"}
+JOBS = {
+    "verify": "anabranch.spark.jobs.verify",
+    "offsets": "anabranch.spark.jobs.rebuild",
+    "link": "anabranch.spark.jobs.link",
+}
 EQUAL, DIFFERENT = "equal", "different"
 INTERRUPTED = "interrupted"
 """A link whose comparison was killed."""
 VERDICTS = {EQUAL: 0, DIFFERENT: 1}
 LOCAL = ("--target", "new", "--master", "local[1]")
+DETACHED = ("link", "run", EQUAL, *LOCAL, "--detach")
 SOON = ("--conf", "spark.network.timeout=20s", "--conf", "spark.network.timeoutInterval=20s")
 """How long Spark's Kafka source waits for a broker's records; two minutes unless told."""
 
 BACK_SOON = {"broker.session.timeout.ms": "20000"}
 """For so long a broker that was killed keeps its successor out."""
+IMPATIENT = f"""
+import sys
+if "{JOBS["link"]}" in sys.orig_argv:
+    from anabranch.spark.jobs import link_driver
+    link_driver.FIRST_SURVEY_TIMEOUT_S = 5.0
+"""
+"""What Python imports first in a link's driver: it waits for clusters for seconds, in place of five minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,7 @@ FIRST_ROUND = Moment("the first round", "reads the first of")
 LATER_ROUND = Moment("a later round", "running, ")
 ALIGNING = Moment("it aligns", "anchors")
 COPIED = Moment("it has copied", "caught up")
+STARTED = Moment("Spark has started", "runs the link's query")
 
 
 @pytest.fixture(scope="module")
@@ -515,23 +529,20 @@ def test_a_rebuild_that_is_killed_says_so(runs: Runs, victim: str, moment: Momen
         assert sum(one.ranges.records for one in maps_file.load(runs.directory / "maps.json")) == RECORDS
 
 
-@pytest.mark.parametrize(
-    ("victim", "moment"),
-    [("driver", JVM_STARTS), ("driver", COPIED), ("JVM", COPIED)],
-    ids=lambda value: getattr(value, "name", value),
-)
+@pytest.mark.parametrize("victim", ["driver", "JVM"])
+@pytest.mark.parametrize("moment", [JVM_STARTS, STARTED, COPIED], ids=lambda moment: moment.name)
 def test_a_link_whose_job_is_killed_says_so(runs: Runs, victim: str, moment: Moment) -> None:
-    """5, and it can be run again, which removes what a killed driver has left in the temporary directory."""
+    """5, and 2 for a JVM that never listened; run again it removes what a killed driver has left in the temporary
+    directory.
+    """
     temporary = runs.directory / "tmp"
     temporary.mkdir()
     words, here = ("link", "run", EQUAL, *LOCAL), {"TMPDIR": str(temporary)}
     process = runs.start(*words, environment=here)
-    driver = runs.await_process("anabranch.spark.jobs.link")
-    jvm = runs.await_jvm(driver)
-    if moment.says:
-        runs.await_said(moment.says)
+    driver, jvm = reached(runs, words, moment)
     (driver if victim == "driver" else jvm).kill()
-    assert process.wait(LONG_TIMEOUT_S) == 5, runs.said
+    is_unstarted = (victim, moment) == ("JVM", JVM_STARTS)
+    assert process.wait(LONG_TIMEOUT_S) == (2 if is_unstarted else 5), runs.said
     told = error_of(runs)
     assert ("the job was killed by SIGKILL" if victim == "driver" else "JVM") in told, told
     runs.await_nobody()
@@ -542,6 +553,32 @@ def test_a_link_whose_job_is_killed_says_so(runs: Runs, victim: str, moment: Mom
     process.send_signal(signal.SIGINT)
     assert process.wait(LONG_TIMEOUT_S) == 0, runs.said
     assert not list(temporary.glob(f"{PREFIX}*"))
+
+
+@pytest.mark.parametrize(("victim", "code"), [("driver", 5), ("JVM", 2)])
+def test_a_detached_link_that_dies_before_it_planned_says_so(runs: Runs, victim: str, code: int) -> None:
+    """Its verb exits as its job did, not with 0; the next one runs."""
+    process = runs.start(*DETACHED)
+    driver, jvm = reached(runs, DETACHED, JVM_STARTS)
+    (driver if victim == "driver" else jvm).kill()
+    assert process.wait(LONG_TIMEOUT_S) == code, runs.said
+    assert "did not begin: the job" in error_of(runs)
+    runs.await_nobody()
+    assert runs.run(*DETACHED) == 0, runs.said
+    assert runs.run("link", "stop", EQUAL, "--target", "new") == 0, runs.said
+    runs.await_nobody()
+
+
+def test_a_detached_link_that_is_killed_later_counts_as_ended(runs: Runs) -> None:
+    """Nobody is there to tell: after a minute without a report ``link stop`` says so, and the link is run again."""
+    assert runs.run(*DETACHED) == 0, runs.said
+    runs.await_process(JOBS["link"]).kill()
+    runs.await_nobody()
+    assert runs.run("link", "stop", EQUAL, "--target", "new") == 0, runs.said
+    process = runs.start("link", "run", EQUAL, *LOCAL)
+    runs.await_said(COPIED.says)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(LONG_TIMEOUT_S) == 0, runs.said
 
 
 # -- the verb is ended ---------------------------------------------------------------------------------
@@ -617,3 +654,35 @@ def test_a_cluster_that_goes_away_is_said(
     else:
         assert not (runs.directory / "maps.json").exists()
         assert runs.run(*rebuild()) == 0, runs.said
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_cluster_that_is_away_as_a_link_begins_is_waited_for_and_then_said(
+    runs: Runs, pair: tuple[SandboxCluster, SandboxCluster], side: str
+) -> None:
+    """4 once the time is over; a run that still waits goes on as the cluster is back."""
+    cluster = pair[side == "target"]
+    (broker,) = cluster.brokers
+    words = ("link", "run", EQUAL, *LOCAL)
+    (runs.directory / "sitecustomize.py").write_text(IMPATIENT)
+    process = runs.start(*words, environment={"PYTHONPATH": f"{runs.directory}{os.pathsep}{PACKAGE_ROOT}"})
+    runs.await_process(JOBS["link"])
+    broker.kill()
+    try:
+        assert process.wait(LONG_TIMEOUT_S) == 4, runs.said
+        assert cluster.spec.name in error_of(runs)
+        assert [line for line in runs.said if "waiting: " in line], runs.said
+        runs.await_nobody()
+        runs.log.unlink()
+        if side == "target":  # the verb itself looks there first
+            assert runs.run(*words) == 4, runs.said
+            assert cluster.spec.name in error_of(runs)
+            return
+        process = runs.start(*words)
+        runs.await_said("waiting: ")
+    finally:
+        broker.start()
+        cluster.wait_ready()
+    runs.await_said(COPIED.says)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(LONG_TIMEOUT_S) == 0, runs.said
