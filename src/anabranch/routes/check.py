@@ -18,7 +18,7 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import ClientRole
 from anabranch.routes.table import SAME_NAMES, Code, Destination, Match, RouteTable, Rule
 
-MOST_OVERLAPS = 100
+MOST_OVERLAPS = MOST_LOOPS = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -26,7 +26,8 @@ def check(table: RouteTable, clusters: frozenset[str]) -> tuple[Reason, ...]:
     """Every fault of a table, and what is worth a look; ``clusters`` are those that are known by name."""
     known = clusters | frozenset(table.clusters)
     faults = [*_codes(table, known), *_rules(table, known), *_overlaps(table.rules)]
-    return (*faults, *_loops(table), *(finding for rule in table.rules for finding in _worth_a_look(rule)))
+    loops = islice(_loops(table), MOST_LOOPS)
+    return (*faults, *loops, *(finding for rule in table.rules for finding in _worth_a_look(rule)))
 
 
 def _error(what: str, fix: str = "") -> Reason:
@@ -132,7 +133,10 @@ def shared_client(one: Match, other: Match) -> str | None:
 
 
 def _loops(table: RouteTable) -> Iterator[Reason]:
-    """Each loop once; rules count as if they could match, so that no client can ever meet a loop."""
+    """Each loop once; rules count as if they could match, so that no client can ever meet a loop.
+
+    Where loops share a way, some may be told only once that is corrected: each that is told ends in a way of its own.
+    """
     leads: dict[str, dict[str, str]] = {
         name: {code.destination.code: f"code {name!r}"} if code.destination.code in table.codes else {}
         for name, code in table.codes.items()
@@ -144,14 +148,13 @@ def _loops(table: RouteTable) -> Iterator[Reason]:
                     leads[name].setdefault(rule.destination.code, f"rule {rule.name!r}")
     done: set[str] = set()
     for name in sorted(leads):
-        loop = _loop_from(name, leads, [], done)
-        if loop is not None:
+        while (loop := _loop_from(name, leads, [], done)) is not None:
             by = ", ".join(dict.fromkeys(leads[one][other] for one, other in pairwise(loop)))
             yield _error(
                 f"the codes {' -> '.join(loop)} lead to each other, by {by}",
                 "have one of them name a cluster, or name in the rule the codes that it is for",
             )
-            return
+            del leads[loop[-2]][loop[-1]]  # it is told; those that are left are found without it
 
 
 def _loop_from(name: str, leads: Mapping[str, Mapping[str, str]], path: list[str], done: set[str]) -> list[str] | None:

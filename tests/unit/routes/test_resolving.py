@@ -137,6 +137,23 @@ def test_a_subscription_by_pattern_is_led_only_where_no_topic_counts() -> None:
             resolve(made, ask(topics=("^p.*",), group=group))
 
 
+def test_every_loop_is_told_at_once() -> None:
+    """Those of two, those that share a code, and those that a rule makes; a way into a loop is none."""
+    codes = {"a": "b", "b": "a", "c": "d", "d": "c", "e": "a"}
+    made = table(
+        {**{name: {"code": to} for name, to in codes.items()}, "f": {"cluster": "old"}},
+        rule("r", {"code": "c"}, code="d", group="g"),
+        rule("s", {"code": "e"}, code="a", group="g"),
+        rule("t", {"code": "f"}, code="f", group="g"),
+    )
+    assert [one.split(" lead to")[0] for one in faults(made) if "lead to each other" in one] == [
+        "the codes a -> b -> a",
+        "the codes a -> e -> a",
+        "the codes c -> d -> c",
+        "the codes f -> f",
+    ]
+
+
 def test_an_unknown_code_is_refused_with_those_that_are_there() -> None:
     """By its name."""
     with pytest.raises(UnknownCodeError, match="there is no cluster code 'ordres': the route table has orders"):
