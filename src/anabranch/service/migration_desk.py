@@ -28,6 +28,7 @@ from anabranch.operations.verify import show as verify_show
 from anabranch.operations.verify import start as verify_start
 from anabranch.service.hooks import Unwanted, run_hook
 from anabranch.service.launching import Launching
+from anabranch.service.migration_against import against
 from anabranch.service.migration_routes import MigrationRoutes
 from anabranch.service.route_desk import ServiceDesk
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyStatus
@@ -157,7 +158,7 @@ class ServiceMigrationDesk:
         wanted = [hooks.fence] if part is not Part.CONSUMERS and FenceKind.HOOK in leg.wave.fences else []
         missing = [UnknownHookError(name) for name in (*wanted, hooks.release) if name and name not in self.hooks]
         found = [Reason.found(Severity.ERROR, one.message, one.hint) for one in missing]
-        return (*found, *(await self._routes.against(leg, part) if leg.wave.codes else ()))
+        return (*found, *(await against(self.route_desk, leg, part) if leg.wave.codes else ()))
 
     async def lead(self, leg: Leg, part: Part, run: WaveRun) -> None:
         """Publish that the applications of a wave's codes are led to the end of a leg; raises NotYetError until so."""

@@ -20,13 +20,12 @@ from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import told_by
-from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part, translated_by
 from anabranch.model.clock import now_ms
-from anabranch.model.reasons import Reason, Severity, errors
+from anabranch.model.reasons import errors
 from anabranch.model.routing import ClientRole, WhenLost
 from anabranch.operations.migrations.engine import NotYetError
-from anabranch.operations.migrations.leading import faults_of, led
+from anabranch.operations.migrations.leading import led
 from anabranch.operations.routes.desk import SwitchOrder
 from anabranch.operations.routes.planning import named_clients, plan_table
 from anabranch.routes.check import check
@@ -101,7 +100,7 @@ class MigrationRoutes:
         if held.state is not SwitchState.PREPARING or not held.is_shut:
             return
         if held.gathered:
-            _check_topics(leg, held.named)
+            check_topics(leg, held.named)
         step = decide(held, Observed(now_ms(), await may_act(self.desk.registry)))
         if step.action is not Action.HOLD:
             count = f"{len(held.ready)} of {len(held.named)} clients have paused"
@@ -180,26 +179,6 @@ class MigrationRoutes:
         paused = f"{len(under_way.ready)} of {len(under_way.named)} clients have paused"
         raise NotYetError(f"switch {under_way.id} is {under_way.state.value}: {paused}")
 
-    async def against(self, leg: Leg, part: Part) -> tuple[Reason, ...]:
-        """Why ``lead`` would be refused now, all of it; it changes nothing.  Raises UnknownPluginError, ClusterError.
-
-        What is there by then may be another table, and other clients: each is looked at again.  Where clients pause
-        first, ``hold`` looks at whom it moves, before anything is pinned.
-        """
-        newest = await self.desk.newest()
-        before = RouteTable() if newest is None else newest.table
-        if faults := faults_of(before, leg, part):
-            return tuple(Reason.found(Severity.ERROR, one.message, one.hint) for one in faults)
-        table = led(before, leg, part)
-        if table == before or FenceKind.ROUTES in leg.wave.fences:
-            return ()
-        try:
-            planned = await plan_table(self.desk, table, "", SwitchPolicy(at_once=True))  # by whichever link
-            _check_topics(leg, named_clients(planned.impact))
-        except RefusedError as error:
-            return (Reason.found(Severity.ERROR, error.message, error.hint),)
-        return ()
-
     # -- parts of it -----------------------------------------------------------------------------------
 
     async def _held(self, run_id: str) -> Switch | None:
@@ -234,7 +213,7 @@ class MigrationRoutes:
                 raise InvalidTableError("route table", faults)
         else:
             planned = await plan_table(self.desk, table, reason, policy)
-            _check_topics(leg, named_clients(planned.impact))
+            check_topics(leg, named_clients(planned.impact))
             base = planned.base
         by = told_by(leg, part) if is_lost else translated_by(leg, part)
         links = {(leg.here, leg.there): by.link}  # of several each knows only what it has copied itself
@@ -264,7 +243,7 @@ def _without(switch: Switch, cluster: str) -> Switch:
     return replace(switch, when_lost=WhenLost.GO, lost=lost)
 
 
-def _check_topics(leg: Leg, named: Mapping[str, NamedClient]) -> None:
+def check_topics(leg: Leg, named: Mapping[str, NamedClient]) -> None:
     """Raise OutsideWaveError for a client of which the leg's link does not copy all topics."""
     names = leg.topics
     for one in named.values():

@@ -155,6 +155,17 @@ def test_a_fence_that_denies_nobody_or_stays_where_it_was_left_is_told(pair: Pai
     assert told in pair.lacking(leg=named.at(2))
 
 
+def test_who_may_write_and_is_not_named_to_the_fence_is_told(pair: Pair) -> None:
+    """The file names whom it denies: a rule for somebody else is worth a look."""
+    batch = replace(SHOP, principal="User:batch")
+    on(pair.admins[0], lambda cluster: create_acls(cluster, [batch]))
+    for principals, told in (((), False), (("User:shop",), True), (("User:batch", "User:shop"), False)):
+        named = Leg(MIGRATION, replace(WAVE, principals=principals))
+        found = between(pair.source, pair.target, lambda old, new, leg=named: rights.lacking(leg, Part.ALL, old, new))
+        text = "fence acl does not deny it to User:batch, whom a rule lets write to topic orders"
+        assert (text in [one.what for one in found if one.severity is Severity.WARNING]) is told
+
+
 def test_a_plan_says_what_a_switch_would_be_refused_for_and_lets_the_copy_begin(pair: Pair) -> None:
     """Rights may be granted while it copies."""
     pair.only(0, *READS)

@@ -47,6 +47,16 @@ def denials(wave: Wave, topics: Iterable[str], rules: Iterable[Acl], own: str) -
     return tuple(sorted(found))
 
 
+def not_denied(leg: Leg, here: Cluster, rules: Iterable[Acl]) -> dict[str, tuple[str, ...]]:
+    """Whom rules let write to topics, and the wave, which names whom to deny, does not name; each with the topics."""
+    every, named = list(rules), {*leg.wave.principals, here.transport.principal}
+    found: dict[str, tuple[str, ...]] = {}
+    for topic in sorted(leg.topics) if leg.wave.principals else ():
+        for principal in sorted({rule.principal for rule in every if _allows(rule, topic)} - named):
+            found[principal] = (*found.get(principal, ()), topic)
+    return found
+
+
 def _allows(rule: Acl, topic: str) -> bool:
     allows = rule.permission is AclPermission.ALLOW and rule.operation in _WRITES
     return allows and rule.is_about(ResourceType.TOPIC, topic)

@@ -89,11 +89,16 @@ async def _fence(leg: Leg, here: Cluster, there: Cluster) -> list[Reason]:
     """The fence of access rules on the cluster that is left, and, for when a wave is led back, on the other one."""
     found = []
     try:
-        fencing.check_named(leg.wave, fencing.denied_by(leg, here, await describe_acls(here)), here)
+        rules = await describe_acls(here)
+        fencing.check_named(leg.wave, fencing.denied_by(leg, here, rules), here)
     except (RefusedError, PermissionDeniedError) as error:
         found.append(Reason.found(Severity.ERROR, f"fence acl: {error.message}", error.hint))
     else:
         found += await _may_alter(here, Severity.ERROR, "fence acl")
+        for principal, topics in fencing.not_denied(leg, here, rules).items():
+            what = f"fence acl does not deny it to {principal}, whom a rule lets write to {named(topics, 'topic')}"
+            fix = "add it to the wave's principals, or be sure that nobody comes as it"
+            found.append(Reason.found(Severity.WARNING, what, fix))
     # What an earlier switch left there is taken away past the point of no return.
     is_there = leg.number > 0
     try:
