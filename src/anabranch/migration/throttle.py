@@ -15,14 +15,15 @@ Invariants
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from anabranch.migration.estimate import USUAL_RATE
 from anabranch.migration.factors import BrokerLatency, Factor, of_lag, of_latency
 from anabranch.migration.shares import LinkLoad, least, settled, shared
 from anabranch.migration.throttle_state import ThrottleState
 from anabranch.migration.words import rate as rate_words
+from anabranch.model.transactions import span
 
 PAUSED_RATE = 1
 """Bytes a second: the least that a link can have; after a request of 100 kB a worker sends no other for a day.
@@ -43,10 +44,21 @@ _PART_MS, _PARTS = 300_000, 12
 
 @dataclass(frozen=True, slots=True)
 class OperatorThrottle:
-    """What a person wants: at most ``rate`` bytes a second together, None for no wish; or that all stand still."""
+    """What a person wants: at most ``rate`` bytes a second together, None for no wish; or that all stand still.
+
+    Since ``since_ms`` that is wanted, and for ``longest_ms`` at most, None for as long as it takes: copying goes on by
+    itself before the source has no longer what was not copied.
+    """
 
     rate: int | None = None
     is_paused: bool = False
+    since_ms: int | None = None
+    longest_ms: int | None = None
+
+    def at(self, now_ms: int) -> OperatorThrottle:
+        """What holds of it now; a pause that has lasted for too long holds no more."""
+        ends = None if self.since_ms is None or self.longest_ms is None else self.since_ms + self.longest_ms
+        return replace(self, is_paused=self.is_paused and (ends is None or now_ms < ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +115,13 @@ def decide(
         rate = rate if rate < top else None
 
     together = limits.top if rate is None else max(lowest, min(top, rate))
-    is_paused = is_stopped or limits.operator.is_paused
+    is_paused = is_stopped or limits.operator.at(now_ms).is_paused
     rates = _rates(state, limits, look.loads, together, is_paused=is_paused)
     free_rate = top if rate is not None and limits.top is None else None
     keys = tuple(sorted(one.key for one in raised))
     moments = (now_ms, halved_ms, raised_ms, stopped_ms)
     after = ThrottleState(rate, free_rate, rates, None if is_paused else together, keys, *moments, lows)
-    reasons = [*_wishes(limits), *(one.reason for one in raised)]
+    reasons = [*_wishes(limits, now_ms), *(one.reason for one in raised)]
     if is_stopped and not any(one.kind.pauses for one in raised):
         reasons.append(f"copying goes on once all brokers have been there for {CALM_MS // 1000} s")
     if rate is not None and not is_paused:
@@ -163,9 +175,25 @@ def _rates(
     return dict(shares) if is_back else dict(settled(state.rates, shares, together))
 
 
-def _wishes(limits: ThrottleLimits) -> Iterator[str]:
-    if limits.operator.is_paused:
-        yield "the operator wants that nothing is copied"
+def longest_pause(retentions_ms: Iterable[int | None]) -> int | None:
+    """For how long copying may stand still, None for as long as it takes, by for how long topics keep records.
+
+    Half of the shortest: the other half is for what is then to be copied.
+    """
+    kept = [one for one in retentions_ms if one is not None]
+    return min(kept) // 2 if kept else None
+
+
+def _wishes(limits: ThrottleLimits, now_ms: int) -> Iterator[str]:
+    operator = limits.operator
+    if operator.at(now_ms).is_paused:
+        most = "" if operator.longest_ms is None else f", for {span(operator.longest_ms)} at most"
+        yield f"the operator wants that nothing is copied{most}"
+    elif operator.is_paused:
+        yield (
+            f"copying goes on, though the operator wants none: the source would delete what is not copied, and "
+            f"{span(operator.longest_ms or 0)} were the longest pause"
+        )
     rate = limits.operator.rate
     if rate is not None and (limits.budget is None or rate < limits.budget):
         yield f"the operator allows {rate_words(rate)}"

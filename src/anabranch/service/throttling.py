@@ -80,7 +80,9 @@ def _told_of_failure(**whose: str) -> Iterator[None]:
 def operator_in(throttle: Mapping[str, Any]) -> OperatorThrottle:
     """What a person wants of a migration's copying."""
     wish = throttle.get(OPERATOR) or {}
-    return OperatorThrottle(wish.get("rate"), wish.get("is_paused", False))
+    return OperatorThrottle(
+        wish.get("rate"), wish.get("is_paused", False), wish.get("since_ms"), wish.get("longest_ms")
+    )
 
 
 def copying_links(migration: Migration, runs: list[StoredRun]) -> list[str]:

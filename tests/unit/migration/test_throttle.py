@@ -26,6 +26,7 @@ from anabranch.migration.throttle import (
     ThrottleLimits,
     ThrottleLook,
     decide,
+    longest_pause,
 )
 from anabranch.migration.throttle_state import ThrottleState, state_fields, state_of
 
@@ -323,3 +324,18 @@ def test_a_link_begins_with_an_equal_part_of_the_budget(budget: int | None, wave
     migration = Migration("move", "old", "new", made, limits=Limits(source_rate=budget))
     assert [Leg(migration, wave).spec().rate_limit for wave in made] == [rate] * waves
     assert Leg(migration, made[0], 1).spec().rate_limit is None
+
+
+def test_a_pause_ends_before_the_source_deletes_what_is_not_copied() -> None:
+    """By half of the shortest retention, for as long as no person resumes it; then it is said why copying goes on."""
+    assert longest_pause([None, 7_200_000, 3_600_000]) == 1_800_000
+    assert longest_pause([None]) is None and longest_pause([]) is None
+    began = 1_700_000_000_000
+    wish = OperatorThrottle(is_paused=True, since_ms=began, longest_ms=1_800_000)
+    for passed, is_paused in ((0, True), (1_799_999, True), (1_800_000, False)):
+        _, decision = decide(ThrottleState(), ThrottleLimits(None, wish), GOOD, began + passed)
+        assert decision.is_paused is is_paused
+        told = "for 30 min at most" if is_paused else "copying goes on, though the operator wants none"
+        assert told in decision.reasons[0]
+    _, endless = decide(ThrottleState(), ThrottleLimits(None, OperatorThrottle(is_paused=True)), GOOD, began)
+    assert endless.is_paused and endless.reasons == ("the operator wants that nothing is copied",)

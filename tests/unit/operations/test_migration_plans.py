@@ -27,7 +27,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.discover import Discovered, discover
 from anabranch.operations.migrations.ending import last_written
-from anabranch.operations.migrations.inventory import take_inventory
+from anabranch.operations.migrations.inventory import take_inventory, topic_retentions
 from anabranch.operations.migrations.looking import AnotherClusterError
 from anabranch.operations.migrations.plan import (
     InvalidMigrationError,
@@ -87,6 +87,12 @@ def test_brokers_that_are_copied_to_say_how_much_there_fits(both: Lab) -> None:
         seen = both.on(both.target, lambda one, to=is_copied_to: take_inventory(one, watch_s=0.0, is_copied_to=to))
         assert (seen.free is not None) is is_copied_to
         assert not is_copied_to or min((seen.free or {}).values()) > 0
+
+
+def test_for_how_long_topics_keep_records_is_asked_by_itself(both: Lab) -> None:
+    """As before a pause."""
+    kept = both.on(both.source, lambda one: topic_retentions(one, ["orders", "private"]))
+    assert kept == {"orders": 7 * DAY_MS, "private": 7 * DAY_MS}
 
 
 def test_logs_are_watched_for_how_fast_they_grow(both: Lab) -> None:

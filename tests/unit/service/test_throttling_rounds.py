@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -21,8 +22,10 @@ from anabranch.operations.migrations.throttling import Throttled
 from anabranch.service import throttling
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.stored import Stored
+from anabranch.service.verbs import migration_changes
+from anabranch.service.verbs.migration_shapes import ThrottleRequest
 from anabranch.store.database import open_database
-from anabranch.store.waves import SEEN, StoredRun
+from anabranch.store.waves import OPERATOR, SEEN, StoredRun
 
 pytestmark = pytest.mark.unit
 WAVE = Wave("orders", ("orders",), ("shop",))
@@ -67,3 +70,41 @@ def test_a_migration_whose_context_is_gone_holds_up_no_other_one(
     seen = {one.name: SEEN in one.throttle for one in stored.migrations.all()}
     database.close()
     assert seen == {"a-first": False, "b-second": True}
+
+
+def test_a_pause_has_the_length_that_the_source_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept with when it began; a source that does not answer is paused all the same."""
+    move = Migration("move", "old", "new", (WAVE,))
+    copying = WaveRun("r", "move", "orders", "start", start_steps(Leg(move, WAVE)), 0, state=WaveRunState.DONE)
+    run = StoredRun("r", "move", "orders", False, "done", 1, 0, "mei", "", run_fields(copying))
+    kept: list[dict[str, Any]] = []
+
+    async def ask(what: Any) -> None:
+        what()
+
+    def slow_down(_: str, __: str, fields: dict[str, Any]) -> None:
+        kept.append(fields)
+
+    stored = SimpleNamespace(ask=ask, migrations=SimpleNamespace(slow_down=slow_down))
+    reach: Any = SimpleNamespace(clusters=Pool(), migrating=SimpleNamespace(stored=stored))
+    known = SimpleNamespace(migration=move, runs=(run,), kept=SimpleNamespace(throttle={}))
+
+    async def read(*_: object) -> Any:
+        return known
+
+    async def retentions(_: Cluster, topics: list[str]) -> dict[str, int | None]:
+        assert topics == ["orders"]
+        return {"orders": 7_200_000}
+
+    async def silent(*_: object) -> dict[str, int | None]:
+        raise TimeoutError
+
+    monkeypatch.setattr(migration_changes, "read_migration", read)
+    for answer, longest in ((retentions, 3_600_000), (silent, None)):
+        monkeypatch.setattr(migration_changes, "topic_retentions", answer)
+        request = ThrottleRequest(migration="move", pause=True)
+        planned = asyncio.run(migration_changes._throttle_plan(reach, request))
+        assert (planned.after.is_paused, planned.after.longest_ms) == (True, longest)
+        asyncio.run(migration_changes._throttled(reach, planned))
+        wish = throttling.operator_in({OPERATOR: kept[-1]})
+        assert (wish.is_paused, wish.longest_ms, wish.since_ms is not None) == (True, longest, True)

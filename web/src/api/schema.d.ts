@@ -5040,7 +5040,9 @@ export interface components {
         };
         OperatorThrottle: {
             is_paused: boolean;
+            longest_ms: number | null;
             rate: number | null;
+            since_ms: number | null;
         };
         /** @enum {string} */
         Outcome: "started" | "done" | "refused" | "failed";

@@ -100,7 +100,7 @@ async def take_inventory(cluster: Cluster, *, watch_s: float, is_copied_to: bool
             None if per_second is None else sum(per_second[one] for one in mine),
             {key: config.value for key, config in configs.get(name, {}).items() if config.own and config.value},
             samples[name],
-            {key: config.value for key in RETENTION if (config := configs.get(name, {}).get(key)) and config.value},
+            _in_force(configs.get(name, {})),
         )
     return Inventory(
         cluster.name,
@@ -115,6 +115,19 @@ async def take_inventory(cluster: Cluster, *, watch_s: float, is_copied_to: bool
         clock,
         free,
     )
+
+
+async def topic_retentions(cluster: Cluster, topics: Collection[str]) -> dict[str, int | None]:
+    """For how many ms each topic keeps records, None for ever; raises ClusterError."""
+    configs = await admin.topic_configs(cluster, topics) if topics else {}
+    return {
+        name: TopicInventory(name, 0, 0, 0, None, None, {}, in_force=_in_force(found)).retention_ms
+        for name, found in configs.items()
+    }
+
+
+def _in_force(configs: Mapping[str, admin.Config]) -> dict[str, str]:
+    return {key: config.value for key in RETENTION if (config := configs.get(key)) and config.value}
 
 
 async def _free(cluster: Cluster, notes: _Notes) -> dict[int, int] | None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.config.units import parse_rate
+from anabranch.errors import AnabranchError
 from anabranch.migration.spec import FenceKind, Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
-from anabranch.migration.throttle import OperatorThrottle
+from anabranch.migration.throttle import OperatorThrottle, longest_pause
 from anabranch.model.accounts import Role
+from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
 from anabranch.operations.migrations import plan as migration_plan
+from anabranch.operations.migrations.inventory import topic_retentions
 from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
-from anabranch.service.throttling import operator_in
+from anabranch.service.throttling import copying_links, operator_in
 from anabranch.service.verb import Verb
 from anabranch.service.verbs.migration_approval import changes_approvers, check_approved
 from anabranch.service.verbs.migration_known import (
@@ -42,6 +46,9 @@ from anabranch.service.verbs.migration_shapes import (
 )
 from anabranch.service.words import command
 from anabranch.store.waves import OPERATOR
+
+_LOOK_S = 5.0
+"""For so long a source is asked before a pause: it may have too much to do, which is why copying is paused."""
 
 
 async def _hold_plan(reach: Reach, request: HoldRequest) -> HoldPlan:
@@ -70,7 +77,22 @@ async def _held(reach: Reach, planned: HoldPlan) -> ChangedMigration:
 
 async def _throttle_plan(reach: Reach, request: ThrottleRequest) -> ThrottlePlan:
     rate = None if request.rate is None else parse_rate(request.rate)
-    return await _wishes(reach, request.migration, OperatorThrottle(rate, request.pause))
+    longest = await _longest_pause(reach, request.migration) if request.pause else None
+    return await _wishes(reach, request.migration, OperatorThrottle(rate, request.pause, longest_ms=longest))
+
+
+async def _longest_pause(reach: Reach, name: str) -> int | None:
+    """For how long copying may stand still, by what the source keeps; a source that does not answer is paused, too."""
+    known = await read_migration(reach, name)
+    links = copying_links(known.migration, list(known.runs))
+    legs = [stands.leg for stands in standings(known.migration, known.runs).values()]
+    topics = sorted({topic for leg in legs if leg.link in links for topic in leg.topics})
+    try:
+        async with asyncio.timeout(_LOOK_S):
+            kept = await topic_retentions(reach.clusters.cluster(known.migration.source), topics)
+    except (AnabranchError, TimeoutError):
+        return None
+    return longest_pause(kept.values())
 
 
 async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
@@ -79,14 +101,15 @@ async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
 
 async def _wishes(reach: Reach, name: str, after: OperatorThrottle) -> ThrottlePlan:
     before = operator_in((await read_migration(reach, name)).kept.throttle)
-    fields = [before.rate, before.is_paused, after.rate, after.is_paused]
+    fields = [before.rate, before.is_paused, after.rate, after.is_paused, after.longest_ms]
     return ThrottlePlan(name, before, after, plan_hash("migrations.throttle", name, fields))
 
 
 async def _throttled(reach: Reach, planned: ThrottlePlan) -> ChangedMigration:
     """Keep it: links obey within one round of throttling."""
     stored, wish = reach.migrating.stored, planned.after
-    fields = {"rate": wish.rate, "is_paused": wish.is_paused}
+    since = now_ms() if wish.is_paused else None
+    fields = {"rate": wish.rate, "is_paused": wish.is_paused, "since_ms": since, "longest_ms": wish.longest_ms}
     await stored.ask(lambda: stored.migrations.slow_down(planned.migration, OPERATOR, fields))
     return ChangedMigration(planned.migration)
 
