@@ -6,7 +6,11 @@ it may rest on, between that commit and the files as they are: any file but the 
 log and the ledger; where a chapter holds what copies and compares, nothing of what is built upon that either.  A work
 tree with changes that are not committed has no commit: what passes there counts for nothing later.
 
-Exit codes: 0 every chapter has passed with the files as they are, 1 one failed or has not run.
+A chapter in which a test was inconclusive has not passed: what was to happen to the product did not.  One that took
+longer than it may has passed, since how long it takes is the machine's business; the table says so, and one that does
+on a machine that does nothing else is to be cut.
+
+Exit codes: 0 every chapter has passed with the files as they are, 1 one failed, was inconclusive or has not run.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ _WORLD = (
 CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "pure": ("tests/unit", "tests/model"),
     "lives": ("tests/simulation/test_lives.py",),
+    "more-lives": ("tests/simulation/test_more_lives.py",),
     "long-lives": (
         "tests/simulation/test_long_lives.py",  # which begins with what takes nearly as long as the chapter may
         *(f"tests/simulation/test_{name}.py" for name in _WORLD),
@@ -46,16 +51,17 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "kills": ("tests/integration/kills",),
     "spark": ("tests/integration/spark",),
     "streams": ("tests/integration/streams",),
+    "sinks": ("tests/integration/streams/sinks", "tests/integration/streams/test_kafka_sink_kills.py"),
     "routes": ("tests/integration/sdk",),
     "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
     "ends": ("tests/fault/test_job_ends.py",),
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
 }
-"""Each test file belongs to exactly one chapter."""
+"""Each test file belongs to exactly one chapter: to the one that names it, or the directory nearest to it."""
 _PAGES = "web/tests"
 """Tests of the chapter ``service`` that pytest starts through a file of its own."""
-COPIES = frozenset({"lives", "long-lives", "contract", "clusters", "verify", "faults", "moves"})
+COPIES = frozenset({"lives", "more-lives", "long-lives", "contract", "clusters", "verify", "faults", "moves"})
 """Chapters of copying and comparing: no test of theirs, and no module that one imports, knows of what is above."""
 _NOUNS_ABOVE = ("artifacts", "catalog", "migrations", "routes", "streams")
 _PACKAGES_ABOVE = (
@@ -83,8 +89,8 @@ Files = Mapping[str, str]
 class Entry:
     """How a chapter ended: ``commit`` is None for a work tree with changes; ``counts`` are pytest's.
 
-    ``tests`` are the files and directories that it ran.  Of what was flaky or inconclusive there are the names; the
-    reasons, in which are places of a machine, stand in what the run prints.
+    ``tests`` are the files and directories that it ran, and what it left to others.  Of what was flaky or inconclusive
+    there are the names; the reasons, in which are places of a machine, stand in what the run prints.
     """
 
     commit: str | None
@@ -95,6 +101,11 @@ class Entry:
     counts: Mapping[str, int]
     flaky: Sequence[str] = ()
     inconclusive: Sequence[str] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether no test failed, and each one told something."""
+        return not self.exit_code and not self.inconclusive
 
 
 def read_ledger(path: Path = LEDGER) -> dict[str, Entry]:
@@ -112,6 +123,14 @@ def write_ledger(ledger: Mapping[str, Entry], path: Path = LEDGER) -> None:
     os.replace(draft, path)
 
 
+@cache
+def arguments_of(name: str) -> tuple[str, ...]:
+    """What pytest is told to run for a chapter: its files and directories, without what in these is another one's."""
+    others = [path for other, held in CHAPTERS.items() if other != name for path in held]
+    inside = [path for path in others if any(Path(path).is_relative_to(one) for one in CHAPTERS[name])]
+    return (*CHAPTERS[name], *(f"--ignore={path}" for path in inside))
+
+
 FilesOf = Callable[[str], Files | None]
 """The files of a commit; None for one that is not known here."""
 
@@ -119,7 +138,7 @@ FilesOf = Callable[[str], Files | None]
 def is_same(name: str, entry: Entry, files: Files, files_of: FilesOf) -> bool:
     """Whether a chapter ran these tests, with all that it may rest on as it is in ``files``."""
     before = None if entry.commit is None else files_of(entry.commit)
-    if before is None or tuple(entry.tests) != CHAPTERS[name]:
+    if before is None or tuple(entry.tests) != arguments_of(name):
         return False
     return not any(may_rest_on(name, path) for path in _changed(before, files))
 
@@ -141,7 +160,8 @@ def chapter_of(path: str) -> str | None:
         return "service"
     if not (Path(path).name.startswith("test_") and path.endswith(".py")):
         return None
-    return next((name for name, held in CHAPTERS.items() if any(Path(path).is_relative_to(one) for one in held)), None)
+    holding = [(len(one), name) for name, held in CHAPTERS.items() for one in held if Path(path).is_relative_to(one)]
+    return max(holding)[1] if holding else None
 
 
 def due(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf, wanted: Sequence[str] = ()) -> list[str]:
@@ -152,7 +172,7 @@ def due(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf, wan
 
     def has_passed(name: str) -> bool:
         entry = ledger.get(name)
-        return files is not None and entry is not None and not entry.exit_code and is_same(name, entry, files, files_of)
+        return files is not None and entry is not None and entry.passed and is_same(name, entry, files, files_of)
 
     return [name for name in CHAPTERS if (name in wanted or not wanted) and not has_passed(name)]
 
@@ -165,7 +185,9 @@ def table(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf) -
         if entry is None:
             lines.append(f"{name:<12} {'-':<10} {'-':>7} {'-':>6} {'-':>6}  has not run")
             continue
-        result = "passed" if entry.exit_code == 0 else f"FAILED (exit code {entry.exit_code})"
+        result = "passed" if entry.passed else "INCONCLUSIVE"
+        if entry.exit_code:
+            result = f"FAILED (exit code {entry.exit_code})"
         if entry.commit is None:
             result += ", with changes that are not committed"
         elif files is None or not is_same(name, entry, files, files_of):
@@ -218,7 +240,7 @@ def run(name: str, commit: str | None) -> Entry:
         [
             *(sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder"),
             *("--tier", "full", f"--junit-xml={report}", "--durations=10", "--durations-min=60"),
-            *CHAPTERS[name],
+            *arguments_of(name),
         ],
         cwd=ROOT,
         env={**os.environ, "ANABRANCH_SEEDS": "new", "ANABRANCH_OUTCOME": str(outcome)},
@@ -227,7 +249,7 @@ def run(name: str, commit: str | None) -> Entry:
     told = outcome.read_text("utf-8").splitlines() if outcome.exists() else []
     return Entry(
         commit=commit,
-        tests=CHAPTERS[name],
+        tests=arguments_of(name),
         ended=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         minutes=round((time.monotonic() - began) / 60, 1),
         exit_code=ended.returncode,
@@ -261,7 +283,7 @@ def main(wanted: Sequence[str]) -> int:
         print("some changes are not committed: what passes now has to pass again once they are", flush=True)
     files = None if commit is None else files_of(commit)
     for name in due(ledger, files, files_of, wanted):
-        print(f"== chapter {name}: {' '.join(CHAPTERS[name])}", flush=True)
+        print(f"== chapter {name}: {' '.join(arguments_of(name))}", flush=True)
         # A chapter that is ended in its middle has not passed.
         write_ledger({key: entry for key, entry in ledger.items() if key != name})
         ledger[name] = run(name, commit)

@@ -6,8 +6,8 @@ import re
 
 # That of the cluster, among a test's parameters.
 _VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+(?:-simulated)?)[-\]]")
-_PLAN = re.compile(r"\[([a-z-]+)\]$")
-_LIVES = "tests/simulation/test_lives.py"
+_PLAN = re.compile(r"\[([a-z:-]+)\]$")
+_LIVES = ("tests/simulation/test_lives.py", "tests/simulation/test_more_lives.py")
 _LONG_LIVES = "tests/simulation/test_long_lives.py"
 _PAGES = "tests/integration/web/test_web.py"
 _LINKS = (
@@ -32,17 +32,21 @@ Of the tests of links these are the files that have one on real clusters; the ot
 """
 
 
+_BY_TEST = (_LONG_LIVES, "tests/integration/streams/test_kafka_sink_kills.py")
+"""Files of which a worker may have one test, with all its parameters: alone they take longer than a chapter should."""
+
+
 def group(nodeid: str) -> str:
     """The facts about one Kafka version, and files, whose clusters they share; the lives of one plan; else a file.
 
     Lives share nothing, and take minutes a plan; nor do the files of tests in a browser, each of which is a test here.
     """
     file, _, name = nodeid.partition("::")
-    if file == _LIVES and (plan := _PLAN.search(name)):
+    if file in _LIVES and (plan := _PLAN.search(name)):
         return f"lives-{plan[1]}"
     if file == _PAGES:
         return nodeid
-    if file == _LONG_LIVES:
+    if file in _BY_TEST:
         return f"{file}::{name.partition('[')[0]}"
     version = _VERSION.search(name) if file.startswith("tests/contract/") else None
     return f"contract-{version[1]}" if version else _TOGETHER.get(file, file)

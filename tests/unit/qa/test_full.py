@@ -14,6 +14,8 @@ from tests.full import (
     ROOT,
     Entry,
     Files,
+    arguments_of,
+    chapter_of,
     commit_of_tree,
     due,
     files_of,
@@ -34,7 +36,7 @@ FIRST, SECOND, THIRD, FOURTH, FIFTH = list(CHAPTERS)[:5]
 def entry(name: str, commit: str | None = COMMIT, exit_code: int = 0, minutes: float = 3.0) -> Entry:
     """How a chapter ended, with the files as they are."""
     counts = {"tests": 7, "skipped": 1, "failures": exit_code}
-    return Entry(commit, CHAPTERS[name], "2026-01-01T00:00:00Z", minutes, exit_code, counts, [], [])
+    return Entry(commit, arguments_of(name), "2026-01-01T00:00:00Z", minutes, exit_code, counts, [], [])
 
 
 def known(commit: str) -> Files | None:
@@ -51,9 +53,26 @@ def test_each_test_file_is_in_one_chapter() -> None:
     """No test is forgotten, none runs twice."""
     files = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
     for file in sorted(files):
-        holding = [name for name, paths in CHAPTERS.items() if any(Path(file).is_relative_to(one) for one in paths)]
-        assert len(holding) == 1, (file, holding)
+        holding = [name for name in CHAPTERS if _runs(name, file)]
+        assert holding == [chapter_of(file)], (file, holding)
     assert all((ROOT / path).exists() for paths in CHAPTERS.values() for path in paths)
+
+
+def _runs(name: str, file: str) -> bool:
+    """Whether what pytest is told for a chapter makes it run a file."""
+    told = arguments_of(name)
+    left_out = [one.removeprefix("--ignore=") for one in told if one.startswith("--")]
+    at = Path(file)
+    return any(at.is_relative_to(one) for one in told) and not any(at.is_relative_to(one) for one in left_out)
+
+
+def test_what_another_chapter_names_is_left_out() -> None:
+    """So that what takes long in a directory may be a chapter of its own."""
+    assert "--ignore=tests/integration/streams/sinks" in arguments_of("streams")
+    assert arguments_of("sinks") == CHAPTERS["sinks"]
+    assert chapter_of("tests/integration/streams/sinks/test_new.py") == "sinks"
+    assert chapter_of("tests/integration/streams/test_new.py") == "streams"
+    assert chapter_of("tests/integration/test_nowhere.py") is None
 
 
 def test_what_passed_with_these_files_is_not_due() -> None:
@@ -69,6 +88,16 @@ def test_what_passed_with_these_files_is_not_due() -> None:
     assert due(ledger, FILES, known, [FIRST, THIRD]) == [THIRD]
     assert due(ledger, None, known) == names
     assert due({name: entry(name) for name in names}, FILES, known) == []
+
+
+def test_what_was_inconclusive_has_not_passed_and_what_took_long_has() -> None:
+    """The machine did not do its part: the chapter runs again; how long it takes says nothing of the product."""
+    ledger = {name: entry(name, minutes=LIMIT_MINUTES + 1.0) for name in CHAPTERS}
+    assert due(ledger, FILES, known) == []
+    ledger[SECOND] = replace(ledger[SECOND], inconclusive=["tests/fault/test_faults.py::test_x"])
+    assert due(ledger, FILES, known) == [SECOND]
+    (line,) = (one for one in table(ledger, FILES, known) if one.startswith(f"{SECOND} "))
+    assert "INCONCLUSIVE" in line and "1 inconclusive" in line
 
 
 def test_what_ran_other_tests_or_at_a_commit_that_is_not_here_is_due() -> None:

@@ -10,6 +10,8 @@ from tests.groups import _TOGETHER, group
 
 pytestmark = pytest.mark.unit
 PAGES = "tests/integration/web/test_web.py"
+SINK = "tests/integration/streams/test_kafka_sink_kills.py"
+MORE = "tests/simulation/test_more_lives.py"
 LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_lives.py"
 
 
@@ -23,8 +25,10 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
         (f"{LIVES}::test_new_seeds_hold[guarded-days]", "lives-guarded-days"),
         (f"{LIVES}::test_more_seeds_hold[guarded-days]", "lives-guarded-days"),
         (f"{LIVES}::test_new_seeds_hold[guarded]", "lives-guarded"),
+        (f"{MORE}::test_new_brief_lives_hold[days:live]", "lives-days:live"),
         (f"{LONG}::test_a_month[0]", f"{LONG}::test_a_month"),
         (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
+        (f"{SINK}::test_a_broker[begun-1]", f"{SINK}::test_a_broker"),
         (f"{PAGES}::test_pages[a.test.mjs]", f"{PAGES}::test_pages[a.test.mjs]"),
         ("tests/integration/sdk/test_killed.py::test_x[a]", "tests/integration/sdk"),
         ("tests/integration/streams/sinks/test_postgresql.py::test_x", "tests/integration/streams"),
