@@ -180,6 +180,7 @@ def test_a_plan_is_refused_where_the_world_has_moved(old: SandboxCluster, new: S
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): (2, "")}
 
 
+@pytest.mark.real
 def test_marks_tell_which_groups_lie_before_the_links_start(old: SandboxCluster, new: SandboxCluster) -> None:
     """A link that starts in the middle would lose records of a group that stands before it, and says so in time."""
     topic, early, late = create(old, fresh("marked")), a_group(), a_group()
