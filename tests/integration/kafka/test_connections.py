@@ -19,7 +19,7 @@ from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
 from anabranch.records.split import split
 from anabranch.sandbox import ClusterSpec, SandboxCluster
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.kafka.security import ask, context_of
 
 pytestmark = pytest.mark.test
@@ -132,10 +132,10 @@ async def test_a_killed_broker_ends_its_connections_at_once(cluster: SandboxClus
     async with client_of(cluster) as client:
         connection = await client.any_connection()
         cluster.brokers[0].pause()
-        asked = asyncio.ensure_future(connection.call(MetadataRequest(topics=[]), 60.0, 12))
+        asked = asyncio.ensure_future(connection.call(MetadataRequest(topics=[]), LONG_TIMEOUT_S, 12))
         await asyncio.sleep(0)
         await asyncio.to_thread(cluster.brokers[0].kill)
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(TIMEOUT_S):
             with pytest.raises(ConnectionLostError):
                 await asked
         with pytest.raises(UnreachableError):
