@@ -10,7 +10,7 @@ from qa.simulation.life import Life, Outcome
 from qa.simulation.load import forget_batches
 from qa.simulation.plans import EVERY
 
-RACED_SHARE = 100
+RACED_SHARE = 50
 
 
 @dataclass(frozen=True, slots=True)

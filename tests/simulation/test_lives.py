@@ -81,8 +81,8 @@ def hold_brief(plan: str, numbers: range, most: int = 0) -> None:
 def test_lanes_may_race_where_an_election_is_unclean_and_only_few() -> None:
     """What has raced is judged by nobody, so that it must be rare."""
     assert most_raced("history", 1_000) == most_raced("month", 1_000) == 0
-    assert [most_raced("unclean", lives) for lives in (1, 50, 150)] == [1, 1, 3]
-    assert most_raced("unclean:history", 150) == 2
+    assert [most_raced("unclean", lives) for lives in (1, 50, 150)] == [1, 2, 6]
+    assert most_raced("unclean:history", 150) == 3
 
 
 @pytest.fixture
