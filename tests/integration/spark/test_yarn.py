@@ -224,6 +224,52 @@ def test_link_stop_ends_a_driver_on_yarn_from_here_and_a_second_run_goes_on_exac
     assert said.count("stopping (anabranch link stop)") == said.count("stopped cleanly: 10 records copied") == 2
 
 
+def test_a_driver_on_yarn_outlives_whoever_started_it(
+    pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
+) -> None:
+    """One whose command returns once it has planned, and one whose command is ended: `link stop` ends them."""
+    arguments = ["--target", "yarn-new", "--deploy-mode", "cluster", *options(desk, archive)]
+    with linked(pair) as (made, topic, write):
+        before = set(desk.yarn.applications())
+        write(0)
+        begun = desk.verb("link", "run", made.id, *arguments, "--detach")
+        assert begun.returncode == 0, begun.stderr
+        assert f"it runs; end it with: anabranch link stop {made.id}" in begun.stderr
+        copies_on_and_stops(made, topic, write, desk, 10)
+        with desk.running(desk.command("link", "run", made.id, *arguments)) as process:
+            write(20)
+            copied(made, topic, 30)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(TIMEOUT_S) == 143, desk.log
+            assert "spark-submit has ended, the driver may run on" in desk.log
+            copies_on_and_stops(made, topic, write, desk, 30)
+        await_succeeded(desk.yarn, before, 2)
+        assert made.assert_copied(topic) == 40
+        assert ends(pair[1], topic) == (0, 40)
+
+
+def await_succeeded(cluster: Yarn, before: set[str], number: int) -> None:
+    """Wait until so many applications that there were not before have succeeded."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        ended = [state for name, state in cluster.applications().items() if name not in before]
+        if ended == [("FINISHED", "SUCCEEDED")] * number:
+            return
+        assert time.monotonic() < deadline, ended
+        time.sleep(1.0)
+
+
+def copies_on_and_stops(made: Link, topic: str, write: Callable[[int], None], desk: Desk, position: int) -> None:
+    """Ten more records are copied; then `link stop` has the run end, which gives its lanes back."""
+    copied(made, topic, position)
+    run = owner(made)
+    write(position)
+    copied(made, topic, position + 10)
+    stopped = desk.verb("link", "stop", made.id, "--target", "yarn-new")
+    assert stopped.returncode == 0, stopped.stderr
+    assert held(made, run) == 0
+
+
 def test_spark_submit_needs_nothing_but_the_documented_line(
     pair: tuple[SandboxCluster, SandboxCluster], desk: Desk, archive: Path
 ) -> None:
