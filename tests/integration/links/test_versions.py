@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from anabranch.model.decisions import Cause
 from anabranch.model.lane import LaneMode, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, WantedState
 from anabranch.model.plugins import PluginSpec
@@ -18,7 +19,17 @@ from qa.brokers import STEADY
 from tests.chance import is_full
 from tests.integration.links.conftest import QUICK
 from tests.integration.links.lab import Link, link
-from tests.integration.links.topics import OLD_MS, create, delete_records, fresh, newest_offset, numbered, produce
+from tests.integration.links.test_decisions import values, values_of
+from tests.integration.links.topics import (
+    OLD_MS,
+    configure,
+    create,
+    delete_records,
+    fresh,
+    newest_offset,
+    numbered,
+    produce,
+)
 
 pytestmark = [pytest.mark.test, pytest.mark.real]
 
@@ -113,6 +124,15 @@ def test_messages_of_format_v1_stop_their_lane_with_the_offset(
             assert newest_offset(new, topic) == 0
         made.await_position(plain, 5)
         made.assert_copied(plain)
+
+        # Given up, and written in the format of today from then on.
+        done = engine.accept(made.source, made.target, made.id, f"{ancient}:0", at=5)
+        assert (done.pending[0].cause, done.pending[0].given_up) == (Cause.GIVEN_UP, (0, 5))
+        configure(source, ancient, {"message.format.version": "2.8"})
+        produce(source, ancient, numbered(5, first=5))
+        made.await_position(ancient, 10)
+        assert values(new, ancient) == values_of(range(5, 10))
+        assert made.await_stopped(oldest).stop_offset == 0
 
 
 def test_two_links_in_opposite_directions_do_not_loop(others: dict[str, SandboxCluster], old: SandboxCluster) -> None:
