@@ -55,7 +55,7 @@ class ReadClaims:
 @dataclass(frozen=True, slots=True)
 class ReadGapRecords:
     """Read the journal of gap records to its end as of now; answered with a
-    :class:`~anabranch.protocol.gaps.GapRecordLog`.
+    :class:`~anabranch.protocol.gap_records.GapRecordLog`.
     """
 
     lane: str
@@ -63,9 +63,10 @@ class ReadGapRecords:
 
 @dataclass(frozen=True, slots=True)
 class ReadMappedRanges:
-    """Read the lane's persisted runs as of now; answered with a :class:`~anabranch.offsets.ranges.OffsetMap`.
+    """Read the lane's persisted mapped ranges as of now; answered with an
+    :class:`~anabranch.offsets.offset_map.OffsetMap`.
 
-    Asked after the gap records were read, and only where one is forgotten: it was forgotten behind runs that were
+    Asked after the gap records were read, and only where one is forgotten: it was forgotten after ranges that were
     persisted. The map need not have more than what lies from target offset ``first`` on, to below ``end``.
     """
 

@@ -2,7 +2,7 @@
 
 A new lease changes only which lanes there are: those that stay are copied on untouched, those that go are let go one
 by one while the others are copied on, those that come are asked for where another worker of the run holds them
-(:mod:`anabranch.copier.active.handover`).
+(:mod:`anabranch.copier.ownership.handover`).
 """
 
 from __future__ import annotations
