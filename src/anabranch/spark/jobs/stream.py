@@ -54,7 +54,7 @@ from anabranch.spark.streams.attached_tables import AttachedTable, attached_tabl
 from anabranch.spark.streams.bringing import Bringing
 from anabranch.spark.streams.clusters import ClusterCodes, ContextClusters, RoutedClusters, UnaskedClusters
 from anabranch.spark.streams.failing import FailedQueryError
-from anabranch.spark.streams.fence import StreamFence
+from anabranch.spark.streams.fence import NewerStartError, StreamFence
 from anabranch.spark.streams.hadoop_files import opener, settings_at
 from anabranch.spark.streams.kafka_tables import KafkaReading
 from anabranch.spark.streams.kafka_writing import kafka_kind
@@ -69,6 +69,7 @@ from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.spark.streams.trial import tried
+from anabranch.storage.errors import StorageError
 from anabranch.storage.files import StoredFiles
 from anabranch.storage.stream_checkpoints import Beginning, NotedScript, note_script, noted
 from anabranch.storage.stream_ends import note_ends, take_next
@@ -219,9 +220,10 @@ class JobOfStream:
 
         try:
             self.outcome = run.watch(self._is_asked, self._progress, started)
-        except AnabranchError:
+        except AnabranchError as error:
             self._stop_file(run, "failed")
             self._note_ends(files, job.queries)
+            self._check_newest(error)
             raise
         if self.outcome == "stopped":
             self._stop_file(run, name_of(self._asked[0]))
@@ -290,15 +292,17 @@ class JobOfStream:
         self._next = take_next(files)
         for one in self._running:
             one.first_batch = self._next.get(one.directory, one.first_batch)
+            one.fence = self._fence
         try:
             queries.start(self._running, spec.trigger)
             told = [_query_fields(one, resumed[one.plan.query]) for one in self._running]
             application = spark.sparkContext.applicationId
             self._events.tell(StreamEventKind.STARTED, application=application, spark=spark.version, queries=told)
             self.outcome = queries.watch(self._running, self._is_asked, self._progress)
-        except AnabranchError:
+        except AnabranchError as error:
             self._stop("failed")
             self._note_ends(files, self._running)
+            self._check_newest(error)
             raise
         if self.outcome == "stopped":
             self._stop(name_of(self._asked[0]))
@@ -311,6 +315,16 @@ class JobOfStream:
         self._fence.take()
         if count := bringing.bring(self._fence):
             print(f"{count} files of checkpoints came from {bringing.home.root} to {files.root}", file=sys.stderr)
+
+    def _check_newest(self, error: AnabranchError) -> None:
+        """Raise NewerStartError for a run that failed by what the next start did: Spark tells of a race alone."""
+        if self._fence is None or isinstance(error, NewerStartError):
+            return
+        with suppress(StorageError):
+            try:
+                self._fence.check()
+            except NewerStartError as newer:
+                raise newer from error
 
     def _note_ends(self, files: StoredFiles, ended: Iterable[RunningQuery | FileQuery]) -> None:
         """Of a run that is still the newest one; what cannot be noted is asked of the cluster by the next start."""

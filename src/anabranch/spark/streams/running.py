@@ -23,6 +23,7 @@ from anabranch.errors import AnabranchError, InvalidFieldError
 from anabranch.spark.streams.analysis import InsertPlan
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
+from anabranch.spark.streams.fence import StreamFence
 from anabranch.spark.streams.progress import QueryTotals, progress_fields, sink_fields
 from anabranch.spark.streams.sinks.port import BatchSink, CountedSink, QueryIdentity, Sink, SinkCounts, SinkKind
 from anabranch.storage.stream_checkpoints import directory_of
@@ -70,6 +71,8 @@ class RunningQuery:
     error: AnabranchError | None = None
     totals: QueryTotals = field(default_factory=QueryTotals)
     first_batch: int | None = None
+    fence: StreamFence | None = None
+    """Looked at before each batch that a sink of ours writes, where the run has one."""
     _told: str = ""
     _sunk: Mapping[str, int | None] = field(default_factory=dict)
     _sunk_at: float = 0.0
@@ -84,6 +87,8 @@ class RunningQuery:
         assert isinstance(self.sink, BatchSink)
         counts, errors = self.sink.counts, self.sink.counts.errors
         try:
+            if self.fence is not None:
+                self.fence.check_at_times()
             self.sink.write(batch, batch_id)
         except Exception as error:
             counts.errors = max(counts.errors, errors + 1)  # a sink may have counted it itself
