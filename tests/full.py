@@ -49,6 +49,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "verify": ("tests/integration/verify",),
     "rebuild": ("tests/integration/rebuild", "tests/integration/migrations"),
     "kills": ("tests/integration/kills",),
+    "single-kills": ("tests/integration/kills/test_killed_once.py",),
     "spark": ("tests/integration/spark",),
     "streams": ("tests/integration/streams",),
     "sinks": ("tests/integration/streams/sinks", "tests/integration/streams/test_kafka_sink_kills.py"),

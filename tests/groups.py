@@ -34,6 +34,8 @@ Of the tests of links these are the files that have one on real clusters; the ot
 
 _BY_TEST = (_LONG_LIVES, "tests/integration/streams/test_kafka_sink_kills.py")
 """Files of which a worker may have one test, with all its parameters: alone they take longer than a chapter should."""
+_KILLS = "tests/integration/kills/"
+"""In CI one worker has the engines that die; what is tried on SQLite as well is for another one."""
 
 
 def group(nodeid: str) -> str:
@@ -46,6 +48,8 @@ def group(nodeid: str) -> str:
         return f"lives-{plan[1]}"
     if file == _PAGES:
         return nodeid
+    if file.startswith(_KILLS) and "[sqlite" in name:
+        return f"{file}-sqlite"
     if file in _BY_TEST:
         return f"{file}::{name.partition('[')[0]}"
     version = _VERSION.search(name) if file.startswith("tests/contract/") else None

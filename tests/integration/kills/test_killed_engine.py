@@ -6,7 +6,7 @@ always the same; that each step was killed in between its end and the writing of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,12 @@ from anabranch.migration.spec import Migration, WaveOrder
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import Part, StepKind, parts
 from anabranch.migration.wave_steps import steps_for
-from anabranch.sandbox import ClusterSpec, start_clusters
-from qa.brokers import STEADY
-from qa.postgres import Postgres, postgres
 from tests.chance import seed
 from tests.integration.kills.journals import assert_journals
 from tests.integration.kills.points import DONE, KillPlan
 from tests.integration.kills.proofs import (
     assert_completed,
     assert_logs,
-    assert_not_started,
     assert_not_switched,
     assert_partly_switched,
     assert_purged,
@@ -44,31 +40,6 @@ pytestmark = [pytest.mark.test, pytest.mark.real]
 
 QUIETLY = KillPlan(only=frozenset())
 """Nobody is killed."""
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[Pair]:
-    """Two clusters with access rules."""
-    specs = [ClusterSpec(name, security="SCRAM-SHA-512", authorizer=True, overrides=STEADY) for name in ("old", "new")]
-    old, new = start_clusters(specs)
-    with old, new:
-        yield Pair(old, new, {**old.environment(), **new.environment()})
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """One PostgreSQL for all."""
-    with postgres() as running:
-        yield running
-
-
-@pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.full), "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty store may be."""
-    if request.param == "sqlite":
-        return str(tmp_path / "store.db")
-    running: Postgres = request.getfixturevalue("server")
-    return running.database()
 
 
 # -- what is done ----------------------------------------------------------------------------------------------
@@ -237,52 +208,3 @@ def test_an_engine_dies_at_every_point(pair: Pair, store: str, name: str) -> Non
     order, trips = ITINERARIES[name]
     with scene(pair, store, order) as made:
         gone(made, trips, KillPlan(sent="://" not in store))  # which has nothing to do with the store
-
-
-@pytest.mark.full
-def test_a_start_is_taken_back_from_each_step_by_engines_that_die(pair: Pair, store: str) -> None:
-    """It leaves nothing behind, and the wave can be started over."""
-    with scene(pair, store) as made:
-        steps = steps_for(WaveStanding(made.leg()), WaveVerb.START).steps
-        for at, step in enumerate(steps):
-            made.killed_at("start", f"start all 0, {at:02d} {step.kind.value}: {DONE}")
-            made.give_up("mei: not tonight")
-            assert made.carried_out("start", KillPlan()).state is WaveRunState.CANCELLED
-            assert_not_started(made)
-        gone(made, (Trip(WaveVerb.START, True), Trip(WaveVerb.SWITCH, True)), QUIETLY)
-
-
-@pytest.mark.full
-def test_a_switch_is_taken_back_from_each_step_by_engines_that_die(pair: Pair, store: str) -> None:
-    """Whoever gives it up before the point of no return finds all as before."""
-    with scene(pair, store) as made:
-        gone(made, (Trip(WaveVerb.START, True),), QUIETLY)
-        steps = steps_for(WaveStanding(made.leg(), WaveState.COPYING), WaveVerb.SWITCH).steps
-        for at, step in enumerate(steps):
-            if step.kind is StepKind.JOURNAL:
-                break
-            made.killed_at("switch", f"switch all 0, {at:02d} {step.kind.value}: {DONE}")
-            made.give_up("mei: not tonight")
-            assert made.carried_out("switch", KillPlan()).state is WaveRunState.CANCELLED
-            assert_not_switched(made)
-        taken_back(made, KillPlan())
-        gone(made, (Trip(WaveVerb.SWITCH, True),), QUIETLY)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("number", range(4))
-def test_an_engine_dies_once(pair: Pair, store: str, number: int) -> None:
-    """At points that are drawn, few of each migration, so that no later death mends what an earlier one did."""
-    drawn = KillPlan(share=2, seed=seed(100 + number), bounds=False)
-    with scene(pair, store) as made:
-        gone_once(made, drawn)
-
-
-def gone_once(made: KillStand, plan: KillPlan) -> None:
-    """There and back."""
-    for verb in ("start", "switch", "reverse"):
-        run = made.carried_out(verb, plan)
-        assert (run.state, run.why) == (WaveRunState.DONE, "")
-        if verb != "start":
-            assert_switched(made, run.leg)
-    assert_journals(made)

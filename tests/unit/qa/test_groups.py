@@ -10,7 +10,7 @@ from tests.groups import _TOGETHER, group
 
 pytestmark = pytest.mark.unit
 PAGES = "tests/integration/web/test_web.py"
-SINK = "tests/integration/streams/test_kafka_sink_kills.py"
+SINK, KILLS = "tests/integration/streams/test_kafka_sink_kills.py", "tests/integration/kills/test_killed_once.py"
 MORE = "tests/simulation/test_more_lives.py"
 LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_lives.py"
 
@@ -29,6 +29,8 @@ LIVES, LONG = "tests/simulation/test_lives.py", "tests/simulation/test_long_live
         (f"{LONG}::test_a_month[0]", f"{LONG}::test_a_month"),
         (f"{LONG}::test_a_million", f"{LONG}::test_a_million"),
         (f"{SINK}::test_a_broker[begun-1]", f"{SINK}::test_a_broker"),
+        (f"{KILLS}::test_an_engine_dies_once[sqlite-0]", f"{KILLS}-sqlite"),
+        (f"{KILLS}::test_an_engine_dies_once[postgresql-0]", KILLS),
         (f"{PAGES}::test_pages[a.test.mjs]", f"{PAGES}::test_pages[a.test.mjs]"),
         ("tests/integration/sdk/test_killed.py::test_x[a]", "tests/integration/sdk"),
         ("tests/integration/streams/sinks/test_postgresql.py::test_x", "tests/integration/streams"),
