@@ -11,8 +11,8 @@ _LIVES = ("tests/simulation/test_lives.py", "tests/simulation/test_more_lives.py
 _LONG_LIVES = "tests/simulation/test_long_lives.py"
 _PAGES = "tests/integration/web/test_web.py"
 _LINKS = (
-    *("changes", "copying", "decisions", "gaps", "groups", "groups_followed", "hanging", "identity_lanes", "leases"),
-    *("maps", "mirror_answers", "spark", "starts", "stops", "versions"),
+    *("changes", "copying", "decisions", "discovered", "gaps", "groups", "groups_followed", "hanging"),
+    *("identity_lanes", "leases", "maps", "mirror_answers", "spark", "starts", "stops", "versions"),
 )
 _STREAMS = ("changed_state", "kafka_sink", "pyspark_jobs", "refusals", "saved_checkpoints", "script", "stream_jobs")
 _TOGETHER = {
