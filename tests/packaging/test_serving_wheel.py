@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
-import venv
 from pathlib import Path
 
 import pytest
 
 from anabranch import __version__
-from tests.packaging.test_wheel import ROOT, run, wheel
+from tests.packaging.environments import with_extra
+from tests.packaging.test_wheel import run, wheel
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 __all__ = ["wheel"]
@@ -71,16 +70,7 @@ print(json.dumps(answers))
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
     """The ``bin`` directory of an environment with the wheel and its service, of the locked versions."""
-    home = tmp_path_factory.mktemp("served")
-    venv.create(home, with_pip=True)
-    locked = re.findall(r"^([A-Za-z0-9_.\[\]-]+==[^ ;\\]+)", (ROOT / "requirements" / "dev.txt").read_text(), re.M)
-    versions = home / "versions.txt"
-    versions.write_text("\n".join(re.sub(r"\[.*?\]", "", one) for one in locked))
-    pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["--retries", "10", "--timeout", "60", "-c", versions, f"{wheel}[service]"]
-    done = run(*pip, cwd=home)
-    assert done.returncode == 0, done.stderr
-    return home / "bin"
+    return with_extra(tmp_path_factory.mktemp("served"), wheel, "service")
 
 
 def test_it_serves_its_pages_and_itself_without_a_network(served: Path, tmp_path: Path) -> None:
