@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.migration.inventory import Inventory
 from anabranch.migration.journal import run_of
 from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
@@ -14,6 +15,7 @@ from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveVerb, standing
 from anabranch.migration.steps import StepKind
+from anabranch.model.reasons import Reason
 from anabranch.service.migrating import migration_in
 from anabranch.store.waves import StoredMigration, StoredRun
 
@@ -119,6 +121,15 @@ class MigrationSummary:
     approvers: tuple[str, ...]
     throttle: Mapping[str, Any]
     waves: tuple[WaveAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedMigration:
+    """A first migration of all that the source holds, as a file's fields; ``reasons`` are what to look at in it."""
+
+    source: Inventory
+    document: Mapping[str, Any]
+    reasons: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)

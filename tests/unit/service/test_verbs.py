@@ -217,6 +217,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     "migrations.release": [{"migration": "move"}, WAVE],
     "migrations.throttle": [{"migration": "move", "rate": "10MB/s"}, {"migration": "move", "pause": True}],
     "migrations.resume": [{"migration": "move"}],
+    "migrations.access": [{"migration": MIGRATION}],
     "migrations.set": [{"migration": {**MIGRATION, "limits": {"quiet": "5000ms"}, "approvers": ["mei", "jo"]}}],
     "catalog.create": [
         {"definitions": {"sql": "CREATE DATABASE shop"}},

@@ -1368,6 +1368,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/migrations/access/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Carry access rules and quotas of waves that are not switched yet over to the target */
+        post: operations["plan_migrations_access_api_v1_migrations_access_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/migrations/cancel/plan": {
         parameters: {
             query?: never;
@@ -1396,6 +1413,26 @@ export interface paths {
         put?: never;
         /** Have a wave stay on the target: its links and its way back go */
         post: operations["plan_migrations_complete_api_v1_migrations_complete_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/migrations/discover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suggested
+         * @description See what a cluster holds, and suggest a migration of it, as `migrate discover` does; nothing is changed.
+         */
+        post: operations["suggested_api_v1_migrations_discover_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2684,6 +2721,44 @@ export interface components {
         AcceptReport: {
             plan: components["schemas"]["AcceptPlan"];
         };
+        AccessDiff: {
+            adopt: components["schemas"]["Acl"][];
+            conflicts: components["schemas"]["QuotaChange"][];
+            create: components["schemas"]["Acl"][];
+            delete: components["schemas"]["Acl"][];
+            forget: components["schemas"]["Acl"][];
+            quotas: components["schemas"]["QuotaChange"][];
+            quotas_adopted: components["schemas"]["QuotaChange"][];
+            quotas_forgotten: [
+                [
+                    string,
+                    string | null
+                ][],
+                string
+            ][];
+            quotas_there: [
+                [
+                    string,
+                    string | null
+                ][],
+                string
+            ][];
+            there: components["schemas"]["Acl"][];
+        };
+        AccessPlan: {
+            hash: string;
+            migration: string;
+            reasons: components["schemas"]["Reason"][];
+            source: string;
+            target: string;
+            waves: components["schemas"]["WaveAccess"][];
+        };
+        AccessReport: {
+            created: components["schemas"]["Acl"][];
+            deleted: components["schemas"]["Acl"][];
+            quotas: components["schemas"]["QuotaChange"][];
+            target: string;
+        };
         /**
          * AccessShape
          * @description Access rules and quotas of the waves on the target.
@@ -2717,6 +2792,19 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        Acl: {
+            host: string;
+            operation: components["schemas"]["AclOperation"];
+            pattern: components["schemas"]["PatternType"];
+            permission: components["schemas"]["AclPermission"];
+            principal: string;
+            resource_name: string;
+            resource_type: components["schemas"]["ResourceType"];
+        };
+        /** @enum {string} */
+        AclOperation: "ALL" | "READ" | "WRITE" | "CREATE" | "DELETE" | "ALTER" | "DESCRIBE" | "CLUSTER_ACTION" | "DESCRIBE_CONFIGS" | "ALTER_CONFIGS" | "IDEMPOTENT_WRITE" | "CREATE_TOKENS" | "DESCRIBE_TOKENS" | "TWO_PHASE_COMMIT";
+        /** @enum {string} */
+        AclPermission: "ALLOW" | "DENY";
         Advice: {
             engine: string;
             format: components["schemas"]["CheckpointFormat"];
@@ -3058,6 +3146,20 @@ export interface components {
             number: number;
             watermark_ms: number | null;
         };
+        BatchSample: {
+            append_time: number;
+            batches: number;
+            gaps: number;
+            idempotent: number;
+            largest: number;
+            newest_ms: number | null;
+            oldest_ms: number | null;
+            plain: number;
+            records: number;
+            size: number;
+            thinned: number;
+            transactional: number;
+        };
         /**
          * BeginRequest
          * @description A group that begins in some topics of a cluster.
@@ -3328,6 +3430,10 @@ export interface components {
             matching: number;
             offset: number;
             total: number;
+        };
+        ClockSkew: {
+            least_ms: number;
+            most_ms: number;
         };
         ClusterAnswer: {
             bootstrap: string[];
@@ -3752,6 +3858,28 @@ export interface components {
             write: boolean;
         };
         /**
+         * DiscoverRequest
+         * @description Two contexts; ``name`` names the migration, by default SOURCE-TARGET.
+         *
+         *     ``watch_s`` is for how long logs are watched, to learn how fast they grow.
+         */
+        DiscoverRequest: {
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+            /**
+             * Watch S
+             * @default 5
+             */
+            watch_s: number;
+        };
+        /**
          * DropCatalogRequest
          * @description What goes; ``topic`` deletes the Kafka topic of a table with all its records.
          */
@@ -4071,6 +4199,14 @@ export interface components {
             start: string;
             undo: string;
         };
+        GroupInventory: {
+            kind: components["schemas"]["GroupKind"];
+            lag: number | null;
+            members: components["schemas"]["Member"][];
+            name: string;
+            state: components["schemas"]["GroupState"];
+            topics: string[];
+        };
         /** @enum {string} */
         GroupKind: "classic" | "consumer" | "simple" | "share" | "streams" | "connect" | "schemas";
         GroupPlan: {
@@ -4321,6 +4457,22 @@ export interface components {
             path: string;
             read_at_ms: number;
             unfinished: string | null;
+        };
+        Inventory: {
+            brokers: number;
+            clock: components["schemas"]["ClockSkew"] | null;
+            cluster_id: string;
+            context: string;
+            groups: {
+                [key: string]: components["schemas"]["GroupInventory"];
+            };
+            seen_ms: number;
+            topics: {
+                [key: string]: components["schemas"]["TopicInventory"];
+            };
+            unavailable: components["schemas"]["Reason"][];
+            version: string;
+            writers: components["schemas"]["WriterInventory"][] | null;
         };
         IssuedToken: {
             account: string;
@@ -5079,6 +5231,8 @@ export interface components {
             password: string;
             username: string;
         };
+        /** @enum {string} */
+        PatternType: "LITERAL" | "PREFIXED";
         PendingDecision: {
             cause: components["schemas"]["Cause"];
             decision: components["schemas"]["LaneDecision"];
@@ -5378,6 +5532,26 @@ export interface components {
              */
             reverse: boolean;
         };
+        QuotaChange: {
+            before: number | null;
+            entity: [
+                string,
+                string | null
+            ][];
+            name: string;
+            value: number | null;
+        };
+        QuotaNotCarried: {
+            quota: [
+                [
+                    string,
+                    string | null
+                ][],
+                string
+            ];
+            value: number;
+            why: string;
+        };
         /**
          * ReaderKind
          * @description ``records``: everything is read as records by Spark's own Kafka source; ``batches``: stored batches first.
@@ -5535,6 +5709,8 @@ export interface components {
              */
             wave: string | null;
         };
+        /** @enum {string} */
+        ResourceType: "TOPIC" | "GROUP" | "CLUSTER" | "TRANSACTIONAL_ID" | "DELEGATION_TOKEN" | "USER";
         ResumeOffsets: {
             offsets: {
                 [key: string]: number;
@@ -5882,6 +6058,10 @@ export interface components {
              * @constant
              */
             version: 1;
+        };
+        RuleNotCarried: {
+            rule: components["schemas"]["Acl"];
+            why: string;
         };
         /**
          * RuleShape
@@ -6562,6 +6742,13 @@ export interface components {
         };
         /** @enum {string} */
         StreamWanted: "running" | "stopped";
+        SuggestedMigration: {
+            document: {
+                [key: string]: unknown;
+            };
+            reasons: components["schemas"]["Reason"][];
+            source: components["schemas"]["Inventory"];
+        };
         SwitchAnswer: {
             clients: components["schemas"]["SwitchedClient"][];
             links: [
@@ -6831,6 +7018,18 @@ export interface components {
              * @default 0
              */
             version: number;
+        };
+        TopicInventory: {
+            configs: {
+                [key: string]: string;
+            };
+            name: string;
+            partitions: number;
+            per_second: number | null;
+            records: number;
+            replication_factor: number;
+            sample: components["schemas"]["BatchSample"];
+            size: number | null;
         };
         TopicOptions: {
             partitions: number;
@@ -7158,6 +7357,22 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        WaveAccess: {
+            changes: components["schemas"]["AccessDiff"];
+            is_proposed: boolean;
+            lacks: string[];
+            left: components["schemas"]["Acl"][];
+            quotas_left: [
+                [
+                    string,
+                    string | null
+                ][],
+                string
+            ][];
+            quotas_refused: components["schemas"]["QuotaNotCarried"][];
+            refused: components["schemas"]["RuleNotCarried"][];
+            wave: string;
+        };
         WaveAnswer: {
             at: string;
             doubts: string[];
@@ -7350,6 +7565,13 @@ export interface components {
         };
         /** @enum {string} */
         WorkState: "running" | "done" | "failed" | "lost";
+        WriterInventory: {
+            last_ms: number;
+            open: string[];
+            producer_id: number;
+            topics: string[];
+            transactional_id: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -10515,6 +10737,48 @@ export interface operations {
             };
         };
     };
+    plan_migrations_access_api_v1_migrations_access_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     plan_migrations_cancel_api_v1_migrations_cancel_plan_post: {
         parameters: {
             query?: never;
@@ -10577,6 +10841,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suggested_api_v1_migrations_discover_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiscoverRequest"];
+            };
+        };
+        responses: {
+            /** @description What was asked for */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestedMigration"];
                 };
             };
             /** @description Why not */

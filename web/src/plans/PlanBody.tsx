@@ -6,6 +6,7 @@ import { Facts } from "../parts/Facts";
 import { Reasons } from "../parts/Reasons";
 import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
+import { AccessBody } from "./AccessBody";
 import { DefineBody, DropBody, EntryBody, GrantBody, ImportBody, MembersBody } from "./CatalogBodies";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, RehearsalBody, SetBody, StartBody, ThrottleBody, WaveRunBody } from "./MigrationBodies";
@@ -74,6 +75,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <ThrottleBody plan={document as Schemas["ThrottlePlan"]} />;
     case "migrations.rehearse":
       return <RehearsalBody plan={document as Schemas["RehearsalPlan"]} />;
+    case "migrations.access":
+      return <AccessBody plan={document as Schemas["AccessPlan"]} />;
     case "migrations.set":
       return <SetBody plan={document as Schemas["SetPlan"]} />;
     case "streams.create":

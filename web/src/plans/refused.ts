@@ -26,6 +26,8 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
     case "migrations.throttle":
     case "migrations.resume":
       return JSON.stringify(found["before"]) === JSON.stringify(found["after"]) ? "it would stay as it is" : null;
+    case "migrations.access":
+      return accessChanges(found as unknown as Schemas["AccessPlan"]) ? null : "the target has all of it already";
     case "links.accept":
       return list("pending").length ? null : "no lane waits for a decision";
     case "links.delete":
@@ -55,6 +57,12 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
 }
 
 const hasError = ({ reasons }: Row): boolean => Array.isArray(reasons) && reasons.some((one) => (one as Row)["severity"] === "error");
+
+/** Beside what a plan finds there, what is to be done for a wave. */
+const accessChanges = ({ waves }: Schemas["AccessPlan"]): boolean =>
+  waves.some(({ changes: { create, adopt, forget, quotas, quotas_adopted, quotas_forgotten } }) =>
+    [create, adopt, forget, quotas, quotas_adopted, quotas_forgotten].some((one) => one.length > 0),
+  );
 
 const changesRoutes = ({ codes, rules, clusters }: Schemas["RoutesPlan"]): boolean =>
   [codes, rules, clusters].some(({ added, removed, changed }) => added.length + removed.length + changed.length > 0);

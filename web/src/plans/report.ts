@@ -68,6 +68,10 @@ export function reportWords(work: Schemas["Work"]): string {
     case "migrations.throttle":
     case "migrations.resume":
       return `Links of migration ${String(report["migration"])} obey within some seconds.`;
+    case "migrations.access": {
+      const { target, created, deleted, quotas } = report as unknown as Schemas["AccessReport"];
+      return `On ${target} ${counted(created.length, "access rule")} were made, ${whole(deleted.length)} deleted, and ${counted(quotas.length, "quota")} changed.`;
+    }
     case "migrations.rehearse":
       return rehearsed(report as unknown as Schemas["RehearsalReport"]);
     case "migrations.set":

@@ -6,19 +6,26 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path
+from pydantic import Field, StringConstraints
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from anabranch.config.migration_file import migration_fields
+from anabranch.operations.migrations.discover import discover
 from anabranch.service.answers import answered
 from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import (
     MigrationAnswer,
     MigrationSummary,
+    SuggestedMigration,
     WaveRunAnswer,
     answer_of,
     run_answer,
     summary_of,
 )
-from anabranch.service.web import AsViewer, Here, answer
+from anabranch.service.verb import Name
+from anabranch.service.verb import Request as Body
+from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
 
 router = APIRouter(prefix="/api/v1/migrations", tags=["migrations"])
 MigrationName = Annotated[str, Path(min_length=1, max_length=40, pattern=r"^[a-z0-9][a-z0-9_-]*$")]
@@ -30,6 +37,28 @@ async def migrations(here: Here, _: AsViewer) -> JSONResponse:
     stored = here.stored.migrations
     found = await here.stored.ask(lambda: [(one, stored.runs_of(one.name)) for one in stored.all()])
     return answer([summary_of(*one) for one in found])
+
+
+class DiscoverRequest(Body):
+    """Two contexts; ``name`` names the migration, by default SOURCE-TARGET.
+
+    ``watch_s`` is for how long logs are watched, to learn how fast they grow.
+    """
+
+    source: Name
+    target: Name
+    name: Annotated[str, StringConstraints(max_length=40, pattern=r"^([a-z0-9][a-z0-9_-]*)?$")] = ""
+    watch_s: Annotated[float, Field(ge=0, le=60)] = 5.0
+
+
+@router.post("/discover", responses=answered(SuggestedMigration), openapi_extra=expects(DiscoverRequest))
+async def suggested(here: Here, request: Request, _: AsOperator) -> JSONResponse:
+    """See what a cluster holds, and suggest a migration of it, as `migrate discover` does; nothing is changed."""
+    asked = await body_of(request, DiscoverRequest)
+    both = here.clusters.cluster(asked.source), here.clusters.cluster(asked.target)
+    name = asked.name or f"{asked.source}-{asked.target}"
+    found = await discover(*both, name, watch_s=asked.watch_s)
+    return answer(SuggestedMigration(found.source, migration_fields(found.migration), found.reasons))
 
 
 @router.get("/{name}", responses=answered(MigrationAnswer))

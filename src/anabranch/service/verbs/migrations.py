@@ -21,7 +21,7 @@ from anabranch.operations.migrations.rehearsed import refuse_foreign
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
-from anabranch.service.verbs import migration_changes, migration_waves
+from anabranch.service.verbs import migration_access, migration_changes, migration_waves
 from anabranch.service.verbs.migration_known import (
     FILE,
     both_clusters,
@@ -143,4 +143,5 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     ),
     *migration_waves.VERBS,
     *migration_changes.VERBS,
+    *migration_access.VERBS,
 )

@@ -97,6 +97,11 @@ function Actions({ answer: { migration, document } }: { answer: Schemas["Migrati
           Slow down
         </Action>
       ) : null}
+      {waves.some((wave) => wave.state !== "completed") ? (
+        <Action verb="migrations.access" body={{ migration: document }} title={`Access rules and quotas of ${name}`}>
+          Access rules
+        </Action>
+      ) : null}
       {isHeldBack(throttle) ? (
         <Action verb="migrations.resume" body={{ migration: name }} title={`Copy ${name} as fast as it may`}>
           Resume

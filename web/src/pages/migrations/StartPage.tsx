@@ -1,7 +1,7 @@
-import { lazy, Suspense } from "react";
-import { CommandLine } from "../../parts/CopyButton";
+import { lazy, Suspense, useState } from "react";
 import { Page } from "../../parts/Page";
 import { Waiting } from "../../parts/Waiting";
+import { Suggest } from "./Suggest";
 
 /** It reads YAML, which most pages do not. */
 const Editor = lazy(() => import("./Editor"));
@@ -18,16 +18,17 @@ waves:
 `;
 
 /** A migration file in place of \`migrate start -f\`. */
-export const StartPage = () => (
-  <Page title="Start a migration" crumbs={[["Migrations", "/migrations"]]}>
-    <section className="panel" aria-label="Start a migration">
-      <p className="dim">
-        Its waves are copied, and nothing is switched by it. Nothing begins before the plan is applied. This writes a file from what the source holds:
-      </p>
-      <CommandLine text="anabranch migrate discover --source SOURCE --target TARGET --out move.yaml" />
-      <Suspense fallback={<Waiting what="the editor" />}>
-        <Editor verb="migrations.start" title="Start a migration" label="Plan the start" text={FIRST} />
-      </Suspense>
-    </section>
-  </Page>
-);
+export function StartPage() {
+  const [text, write] = useState(FIRST);
+  return (
+    <Page title="Start a migration" crumbs={[["Migrations", "/migrations"]]}>
+      <Suggest write={write} />
+      <section className="panel" aria-label="Start a migration">
+        <p className="dim">Its waves are copied, and nothing is switched by it. Nothing begins before the plan is applied.</p>
+        <Suspense fallback={<Waiting what="the editor" />}>
+          <Editor key={text} verb="migrations.start" title="Start a migration" label="Plan the start" text={text} />
+        </Suspense>
+      </section>
+    </Page>
+  );
+}

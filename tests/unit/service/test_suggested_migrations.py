@@ -1,0 +1,39 @@
+"""A first migration file, and access rules that are carried over, as the service offers both."""
+
+from __future__ import annotations
+
+import pytest
+
+from qa.service import Served
+from tests.unit.link_lab import Lab
+
+pytestmark = pytest.mark.unit
+ASKED = {"source": "old", "target": "new", "watch_s": 0}
+
+
+def test_what_a_cluster_holds_becomes_a_file_that_can_be_planned(both: Lab, served: Served) -> None:
+    """It is what `migrate discover` writes, with its topics; nothing of it is kept."""
+    told = served.ask("POST", "/api/v1/migrations/discover", ASKED, role="operator")
+    assert told.status == 200, told.body
+    document = told.json["document"]
+    assert (document["name"], document["source"], document["target"]) == ("old-new", "old", "new")
+    topics = [topic for wave in document["waves"] for topic in wave["topics"]]
+    assert sorted(topics) == sorted(told.json["source"]["topics"])
+    assert "orders" in topics
+    assert served.get("/api/v1/migrations") == []
+    plan = served.ask("POST", "/api/v1/migrations/start/plan", {"migration": document}, role="operator")
+    assert plan.status == 200, plan.body
+
+    assert served.ask("POST", "/api/v1/migrations/discover", ASKED, role="viewer").status == 403
+    named = served.ask("POST", "/api/v1/migrations/discover", {**ASKED, "name": "spring"}, role="operator")
+    assert named.json["document"]["name"] == "spring"
+    away = served.ask("POST", "/api/v1/migrations/discover", {**ASKED, "source": "gone"}, role="operator")
+    assert away.status in (404, 422), away.body
+
+
+def test_access_rules_are_planned_by_the_operation_of_the_command_line(both: Lab, served: Served) -> None:
+    """A target without an authorizer takes none: it says so, with what to do."""
+    document = served.ask("POST", "/api/v1/migrations/discover", ASKED, role="operator").json["document"]
+    told = served.ask("POST", "/api/v1/migrations/access/plan", {"migration": document}, role="operator")
+    assert told.status == 409, told.body
+    assert told.json["title"] == "no authorizer"
