@@ -17,7 +17,7 @@ from anabranch.kafka.errors import UnreachableError
 from anabranch.model.accounts import Account, Role
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
-from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery, Stragglers
+from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, RouteQuery, Stragglers, WhenLost
 from anabranch.operations.routes import cancel as cancelling
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.desk import SwitchCancelledError, SwitchOrder
@@ -1154,3 +1154,70 @@ def test_a_switch_whose_new_cluster_does_not_answer_is_given_up(
         assert journal.why.startswith("no" if by == "person" else "it was not done in time: ")
 
     run(test())
+
+
+@pytest.mark.parametrize("when_lost", list(WhenLost))
+@pytest.mark.parametrize("state", ["preparing", "draining", "moving", "published"])
+def test_an_old_cluster_that_dies_while_a_switch_is_under_way_is_waited_for_or_left_by_what_is_known(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch, state: str, when_lost: WhenLost
+) -> None:
+    """Waited for until it is given up, and what was moved is taken back; left with what is in doubt; or not missed."""
+
+    async def away(source: Any, *_: object) -> Any:
+        raise UnreachableError(source.name, ("127.0.0.1:1: connection refused",))
+
+    async def move_without(target: Any, link: str, positions: Mapping[str, Any]) -> MovedWithout:
+        return MovedWithout(Moved(True), (f"read on {link} up to {dict(positions)}",))
+
+    async def copied_to(target: Any, link: str, topics: Iterable[str]) -> tuple[str, ...]:
+        return tuple(f"{topic} was copied by {link}" for topic in topics)
+
+    for one in (move_without, copied_to):
+        monkeypatch.setattr(lost, one.__name__, one)
+    for name in ("LOOK_LOST_S", "LOST_S"):
+        monkeypatch.setattr(switch_steps, name, 0.0)
+
+    async def test() -> None:
+        here = await store.node()
+        for client, query in ((R, READER), (W, WRITER)):
+            await here.register(client, query)
+        await here.begin(when_lost=when_lost)
+        await here.step()
+        await here.switching.ready(R, here.journal.id, Ready({"sales-0": 7}))
+        await here.switching.ready(W, here.journal.id, Ready({}, {"sales-0": 2}))
+        while here.journal.state.value != state:
+            await here.step()
+        for name in ("pin", "move_groups", "starts"):
+            monkeypatch.setattr(moving, name, away)
+        world.uncopied = ("sales-0 up to 7",)  # what the link has not copied it cannot copy any more
+        here.steps._copied = None
+        monkeypatch.setattr(here.clusters, "why_away", _says_away)
+        for _ in range(30):
+            if not here.journal.state.is_open:
+                break
+            try:
+                goes_on = await here.step()
+            except UnreachableError:
+                goes_on = False
+            if goes_on or await here.steps._found_lost(here.taken):
+                continue
+            late = replace(here.journal, deadline_ms=now_ms() - 1)
+            await here.switching.keep(late, here.taken.revision)
+        journal = here.journal
+        if state == "published":
+            assert (journal.state, journal.lost, journal.doubts) == (SwitchState.DONE, (), ())
+        elif when_lost is WhenLost.WAIT:
+            assert (journal.state, journal.lost) == (SwitchState.CANCELLED, ())
+            assert here.routing.route(WRITER).cluster == "old"
+            assert len(world.of("take back")) == (state == "moving")
+        else:
+            assert (journal.state, journal.lost) == (SwitchState.DONE, ("old",))
+            assert here.routing.route(WRITER).cluster == "new"
+            assert "producer till (host-1, pid 42): 2 messages of sales-0 were not acknowledged" in journal.doubts
+            assert any(doubt.startswith("read on old-new up to") for doubt in journal.doubts)
+
+    run(test())
+
+
+async def _says_away(name: str, _: float) -> str:
+    return f"cluster {name} does not answer" if name == "old" else ""
