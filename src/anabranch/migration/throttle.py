@@ -6,17 +6,18 @@ good for a while that rises evenly to the whole again.
 Invariants
     T1  the rates together are never more than the budget, nor than what the operator allows, as long as these are a
         byte a second for each link.
-    T2  each link has a rate, of at least its floor (``shares``), or ``PAUSED_RATE`` while all stand still.
+    T2  each link has a rate, of at least its floor (``shares``) but for T5, or ``PAUSED_RATE`` while all stand still.
     T3  they stand still only where a person wants it, or where brokers are away or partitions under min ISR, now or a
         moment ago.
     T4  with no budget, no wish of the operator's and no factor raised now or of late, nothing is limited.
+    T5  a link of which a person wants less than its rate has that; what it leaves is the others' where it stands still.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anabranch.migration.estimate import USUAL_RATE
 from anabranch.migration.factors import BrokerLatency, Factor, of_lag, of_latency
@@ -63,10 +64,14 @@ class OperatorThrottle:
 
 @dataclass(frozen=True, slots=True)
 class ThrottleLimits:
-    """The budget in bytes a second of all links together, None for none, and what the operator wants."""
+    """The budget in bytes a second of all links together, None for none, and what the operator wants of all, or of one.
+
+    ``links`` is what is wanted of some of them, by their names.
+    """
 
     budget: int | None = None
     operator: OperatorThrottle = OperatorThrottle()
+    links: Mapping[str, OperatorThrottle] = field(default_factory=dict, hash=False)
 
     @property
     def top(self) -> int | None:
@@ -116,7 +121,9 @@ def decide(
 
     together = limits.top if rate is None else max(lowest, min(top, rate))
     is_paused = is_stopped or limits.operator.at(now_ms).is_paused
-    rates = _rates(state, limits, look.loads, together, is_paused=is_paused)
+    still = {link for link, wish in limits.links.items() if wish.at(now_ms).is_paused}
+    loads = [replace(load, is_copying=load.is_copying and load.link not in still) for load in look.loads]
+    rates = _rates(state, limits, loads, together, is_paused=is_paused)
     free_rate = top if rate is not None and limits.top is None else None
     keys = tuple(sorted(one.key for one in raised))
     moments = (now_ms, halved_ms, raised_ms, stopped_ms)
@@ -126,7 +133,14 @@ def decide(
         reasons.append(f"copying goes on once all brokers have been there for {CALM_MS // 1000} s")
     if rate is not None and not is_paused:
         reasons.append(f"slowed down to {rate_words(together or 0)} of {rate_words(top)}")
-    return after, ThrottleDecision(rates, is_paused, tuple(reasons), factors)
+    own = {link: PAUSED_RATE if link in still else _least(rate, limits.links.get(link)) for link, rate in rates.items()}
+    return after, ThrottleDecision(own, is_paused, tuple(reasons), factors)
+
+
+def _least(rate: int | None, wish: OperatorThrottle | None) -> int | None:
+    """The rate of a link of which somebody wants less (T5)."""
+    known = [one for one in (rate, None if wish is None else wish.rate) if one is not None]
+    return max(1, min(known)) if known else None
 
 
 def _since(then: int | None, now_ms: int) -> float:
@@ -185,15 +199,20 @@ def longest_pause(retentions_ms: Iterable[int | None]) -> int | None:
 
 
 def _wishes(limits: ThrottleLimits, now_ms: int) -> Iterator[str]:
-    operator = limits.operator
+    yield from _wish(limits.operator, "", limits.budget, now_ms)
+    for link, wish in sorted(limits.links.items()):
+        yield from _wish(wish, f"link {link}: ", None, now_ms)
+
+
+def _wish(operator: OperatorThrottle, whose: str, budget: int | None, now_ms: int) -> Iterator[str]:
     if operator.at(now_ms).is_paused:
         most = "" if operator.longest_ms is None else f", for {span(operator.longest_ms)} at most"
-        yield f"the operator wants that nothing is copied{most}"
+        yield f"{whose}the operator wants that nothing is copied{most}"
     elif operator.is_paused:
         yield (
-            f"copying goes on, though the operator wants none: the source would delete what is not copied, and "
+            f"{whose}copying goes on, though the operator wants none: the source would delete what is not copied, and "
             f"{span(operator.longest_ms or 0)} were the longest pause"
         )
-    rate = limits.operator.rate
-    if rate is not None and (limits.budget is None or rate < limits.budget):
-        yield f"the operator allows {rate_words(rate)}"
+    rate = operator.rate
+    if rate is not None and (budget is None or rate < budget):
+        yield f"{whose}the operator allows {rate_words(rate)}"

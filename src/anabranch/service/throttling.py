@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,18 +52,18 @@ class Throttling:
         for kept, runs in found:
             with _told_of_failure(migration=kept.name):
                 migration = migration_in(kept.document, kept.name)
-                if links := copying_links(migration, list(runs)):
+                if links := copying_links(migration, runs):
                     await self._adjust(kept, migration, links)
 
-    async def _adjust(self, kept: StoredMigration, migration: Migration, links: list[str]) -> None:
+    async def _adjust(self, kept: StoredMigration, migration: Migration, links: Mapping[str, str]) -> None:
         source, target = self._clusters.cluster(migration.source), self._clusters.cluster(migration.target)
         before = self._kept.get(kept.name)
         if before is None or before[:2] != (source, target):
             before = self._kept[kept.name] = source, target, MigrationThrottle(source, target)
         seen = kept.throttle.get(SEEN)
         state = state_of(seen["state"]) if seen else ThrottleState()
-        limits = ThrottleLimits(migration.limits.source_rate, operator_in(kept.throttle))
-        done = await before[2].adjust(state, limits, links, now_ms())
+        limits = ThrottleLimits(migration.limits.source_rate, operator_in(kept.throttle), _of_links(kept, links))
+        done = await before[2].adjust(state, limits, list(links), now_ms())
         await self._stored.ask(lambda: self._stored.migrations.slow_down(kept.name, SEEN, _told(done)))
 
 
@@ -77,28 +77,39 @@ def _told_of_failure(**whose: str) -> Iterator[None]:
         log.exception("links were not throttled", **whose)
 
 
-def operator_in(throttle: Mapping[str, Any]) -> OperatorThrottle:
-    """What a person wants of a migration's copying."""
-    wish = throttle.get(OPERATOR) or {}
+def wish_of(wave: str | None) -> str:
+    """The part of a migration's throttle that says what a person wants of all of it, or of a wave."""
+    return OPERATOR if wave is None else f"{OPERATOR}:{wave}"
+
+
+def _of_links(kept: StoredMigration, links: Mapping[str, str]) -> dict[str, OperatorThrottle]:
+    """What is wanted of single links, by what is wanted of their waves."""
+    return {link: operator_in(kept.throttle, wave) for link, wave in links.items() if kept.throttle.get(wish_of(wave))}
+
+
+def operator_in(throttle: Mapping[str, Any], wave: str | None = None) -> OperatorThrottle:
+    """What a person wants of a migration's copying, or of a wave's."""
+    wish = throttle.get(wish_of(wave)) or {}
     return OperatorThrottle(
         wish.get("rate"), wish.get("is_paused", False), wish.get("since_ms"), wish.get("longest_ms")
     )
 
 
-def copying_links(migration: Migration, runs: list[StoredRun]) -> list[str]:
-    """The links that read the source: those of waves whose applications are there, once they are being started.
+def copying_links(migration: Migration, runs: Sequence[StoredRun]) -> dict[str, str]:
+    """The links that read the source, each with its wave.
 
-    And that of a wave that was switched without its source, while the two are reconciled: what slowed it down as the
-    source was lost would hold it back for ever otherwise.  One that was led back without its target has none.
+    They are those of waves whose applications are there, once they are being started.  And that of a wave that was
+    switched without its source, while the two are reconciled: what slowed it down as the source was lost would hold it
+    back for ever otherwise.  One that was led back without its target has none.
     """
-    found = []
+    found = {}
     for stands in standings(migration, runs).values():
         begins = stands.open is not None and stands.open.what == WaveVerb.START.value
         is_over = stands.state is WaveState.COMPLETED or (stands.state is WaveState.PLANNED and not begins)
         if not stands.leg.leads_back and not is_over and stands.lost is None:
-            found.append(stands.leg.link)
+            found[stands.leg.link] = stands.wave.name
         elif stands.open is not None and stands.open.what == WaveVerb.RECONCILE.value:
-            found.append(stands.leg.at(stands.open.leg).link)
+            found[stands.leg.at(stands.open.leg).link] = stands.wave.name
     return found
 
 

@@ -339,3 +339,30 @@ def test_a_pause_ends_before_the_source_deletes_what_is_not_copied() -> None:
         assert told in decision.reasons[0]
     _, endless = decide(ThrottleState(), ThrottleLimits(None, OperatorThrottle(is_paused=True)), GOOD, began)
     assert endless.is_paused and endless.reasons == ("the operator wants that nothing is copied",)
+
+
+def test_a_wave_that_is_paused_or_slowed_leaves_its_part_to_the_others() -> None:
+    """Its link stands still, or has no more than was allowed; what was wanted of all still holds (T1, T5)."""
+    other = LinkLoad("move-clicks", 10**9, 20e6)
+    both = replace(GOOD, loads=(LINK, other))
+    began = 1_700_000_000_000
+
+    def rates(**wishes: OperatorThrottle) -> tuple[dict[str, int | None], tuple[str, ...]]:
+        named = {f"move-{wave}": wish for wave, wish in wishes.items()}
+        state, decision = decide(ThrottleState(), ThrottleLimits(40_000_000, links=named), both, began)
+        again = decide(state, ThrottleLimits(40_000_000, links=named), both, began + 5_000)[1]
+        assert again.rates == decision.rates
+        return dict(decision.rates), decision.reasons
+
+    even, _ = rates()
+    assert even == {LINK.link: 20_000_000, other.link: 20_000_000}
+    paused, reasons = rates(orders=OperatorThrottle(is_paused=True))
+    assert paused[LINK.link] == PAUSED_RATE and 39_000_000 < (paused[other.link] or 0) < 40_000_000
+    assert reasons == ("link move-orders: the operator wants that nothing is copied",)
+    slow, reasons = rates(orders=OperatorThrottle(5_000_000))
+    assert slow == {LINK.link: 5_000_000, other.link: 20_000_000}
+    assert reasons == ("link move-orders: the operator allows 5.0 MB/s",)
+    over = rates(orders=OperatorThrottle(is_paused=True, since_ms=began - 10, longest_ms=5))[0]
+    assert over == even
+    unlimited = ThrottleLimits(links={LINK.link: OperatorThrottle(5_000_000)})
+    assert decide(ThrottleState(), unlimited, both, began)[1].rates == {LINK.link: 5_000_000, other.link: None}

@@ -32,7 +32,7 @@ def links(*asked: tuple[WaveVerb, WaveOptions], last: WaveRunState = WaveRunStat
         StoredRun(one.id, "move", "orders", one.state.is_open, one.state.value, 1, 0, "mei", "", run_fields(one))
         for one in runs
     ]
-    return copying_links(MIGRATION, kept)
+    return list(copying_links(MIGRATION, kept))
 
 
 START, SWITCH = (WaveVerb.START, PLAIN), (WaveVerb.SWITCH, PLAIN)

@@ -16,16 +16,16 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import start_steps
-from anabranch.migration.throttle import ThrottleDecision
+from anabranch.migration.throttle import OperatorThrottle, ThrottleDecision
 from anabranch.migration.throttle_state import ThrottleState
 from anabranch.operations.migrations.throttling import Throttled
 from anabranch.service import throttling
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.stored import Stored
 from anabranch.service.verbs import migration_changes
-from anabranch.service.verbs.migration_shapes import ThrottleRequest
+from anabranch.service.verbs.migration_shapes import ResumeRequest, ThrottleRequest
 from anabranch.store.database import open_database
-from anabranch.store.waves import OPERATOR, SEEN, StoredRun
+from anabranch.store.waves import SEEN, StoredRun
 
 pytestmark = pytest.mark.unit
 WAVE = Wave("orders", ("orders",), ("shop",))
@@ -82,12 +82,12 @@ def test_a_pause_has_the_length_that_the_source_allows(monkeypatch: pytest.Monke
     async def ask(what: Any) -> None:
         what()
 
-    def slow_down(_: str, __: str, fields: dict[str, Any]) -> None:
-        kept.append(fields)
+    def slow_down(_: str, part: str, fields: dict[str, Any]) -> None:
+        kept.append({part: fields})
 
     stored = SimpleNamespace(ask=ask, migrations=SimpleNamespace(slow_down=slow_down))
     reach: Any = SimpleNamespace(clusters=Pool(), migrating=SimpleNamespace(stored=stored))
-    known = SimpleNamespace(migration=move, runs=(run,), kept=SimpleNamespace(throttle={}))
+    known = SimpleNamespace(migration=move, runs=(run,), kept=SimpleNamespace(throttle={}), stands=move.wave)
 
     async def read(*_: object) -> Any:
         return known
@@ -106,5 +106,20 @@ def test_a_pause_has_the_length_that_the_source_allows(monkeypatch: pytest.Monke
         planned = asyncio.run(migration_changes._throttle_plan(reach, request))
         assert (planned.after.is_paused, planned.after.longest_ms) == (True, longest)
         asyncio.run(migration_changes._throttled(reach, planned))
-        wish = throttling.operator_in({OPERATOR: kept[-1]})
+        wish = throttling.operator_in(kept[-1])
         assert (wish.is_paused, wish.longest_ms, wish.since_ms is not None) == (True, longest, True)
+    # Of a wave it is kept beside, until the wave is resumed, or all is.
+    alone = asyncio.run(
+        migration_changes._throttle_plan(reach, ThrottleRequest(migration="move", wave="orders", rate="1MB/s"))
+    )
+    asyncio.run(migration_changes._throttled(reach, alone))
+    assert throttling.operator_in(kept[-1]) == OperatorThrottle()
+    assert throttling.operator_in(kept[-1], "orders").rate == 1_000_000
+    known.kept.throttle = kept[-1]
+    for wave, ended in (("orders", ()), (None, ("orders",))):
+        resumed = asyncio.run(migration_changes._resume_plan(reach, ResumeRequest(migration="move", wave=wave)))
+        assert resumed.ended == ended
+        before = len(kept)
+        asyncio.run(migration_changes._throttled(reach, resumed))
+        merged = {part: fields for one in kept[before:] for part, fields in one.items()}
+        assert throttling.operator_in(merged, "orders") == OperatorThrottle()

@@ -215,8 +215,12 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "migrations.hold": [{"migration": "move", "reason": "it's Friday"}, {**WAVE, "reason": "month's end"}],
     "migrations.release": [{"migration": "move"}, WAVE],
-    "migrations.throttle": [{"migration": "move", "rate": "10MB/s"}, {"migration": "move", "pause": True}],
-    "migrations.resume": [{"migration": "move"}],
+    "migrations.throttle": [
+        {"migration": "move", "rate": "10MB/s"},
+        {"migration": "move", "pause": True},
+        {"migration": "move", "wave": "orders", "pause": True},
+    ],
+    "migrations.resume": [{"migration": "move"}, {"migration": "move", "wave": "orders"}],
     "migrations.access": [{"migration": MIGRATION}],
     "migrations.set": [{"migration": {**MIGRATION, "limits": {"quiet": "5000ms"}, "approvers": ["mei", "jo"]}}],
     "catalog.create": [

@@ -1533,7 +1533,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a migration copy again as fast as its file and the clusters allow */
+        /** Have a migration, or a wave, copy again as fast as its file and the clusters allow */
         post: operations["plan_migrations_resume_api_v1_migrations_resume_plan_post"];
         delete?: never;
         options?: never;
@@ -1618,7 +1618,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a migration copy more slowly, or not at all, until it is resumed */
+        /** Have a migration, or a wave, copy more slowly, or not at all, until it is resumed */
         post: operations["plan_migrations_throttle_api_v1_migrations_throttle_plan_post"];
         delete?: never;
         options?: never;
@@ -5719,11 +5719,16 @@ export interface components {
         };
         /**
          * ResumeRequest
-         * @description A migration whose links may read again as much as its file allows.
+         * @description A migration, or a wave of it, whose links may read again as much as its file allows.
          */
         ResumeRequest: {
             /** Migration */
             migration: string;
+            /**
+             * Wave
+             * @default null
+             */
+            wave: string | null;
         };
         /**
          * ReverseRequest
@@ -6875,12 +6880,14 @@ export interface components {
         ThrottlePlan: {
             after: components["schemas"]["OperatorThrottle"];
             before: components["schemas"]["OperatorThrottle"];
+            ended: string[];
             hash: string;
             migration: string;
+            wave: string | null;
         };
         /**
          * ThrottleRequest
-         * @description A migration whose links may read at most so much together, or stand still.
+         * @description A migration whose links may read at most so much together, or stand still; or those of a wave.
          */
         ThrottleRequest: {
             /** Migration */
@@ -6895,6 +6902,11 @@ export interface components {
              * @default null
              */
             rate: string | null;
+            /**
+             * Wave
+             * @default null
+             */
+            wave: string | null;
         };
         Tls: {
             ca_file: string | null;

@@ -60,25 +60,28 @@ def throttle(
         ),
     ] = None,
     pause: Annotated[bool, typer.Option("--pause", help="Have copying stand still.")] = False,
+    wave: OneWaveOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Have a migration copy more slowly, or not at all, until `migrate resume`; links obey within some seconds."""
+    """Have a migration, or a wave, copy more slowly, or not at all, until `migrate resume`.
+
+    Links obey within some seconds. A pause ends by itself before the source deletes what is not copied.
+    """
     if (rate is None) is not pause:
         raise InvalidFieldError("migrate throttle", "--rate", "give a rate, or --pause")
-    _at_once(
-        ctx, "throttle", name, {"migration": name, **({"pause": True} if pause else {"rate": rate})}, service, output
-    )
+    _held(ctx, "throttle", name, wave, {"pause": True} if pause else {"rate": rate}, service, output)
 
 
 def resume(
     ctx: typer.Context,
     name: MigrationArgument,
+    wave: OneWaveOption = None,
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Have a migration copy again as fast as its file and the clusters allow."""
-    _at_once(ctx, "resume", name, {"migration": name}, service, output)
+    """Have a migration copy again as fast as its file and the clusters allow; without --wave each wave of it."""
+    _held(ctx, "resume", name, wave, {}, service, output)
 
 
 def set_(

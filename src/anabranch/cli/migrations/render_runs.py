@@ -228,11 +228,13 @@ def throttle_plan(change: MigrationChange) -> RenderableType:
     """How fast it may copy from now on."""
     wish = change.plan["after"]
     rate = "as its file says" if wish["rate"] is None else f"at most {size(wish['rate'])}/s"
+    of = "" if change.plan["wave"] is None else f"wave {change.plan['wave']} of "
+    whose = f"{of}migration {change.plan['migration']}"
     if not wish["is_paused"]:
-        return Text(f"migration {change.plan['migration']} copies {rate}")
+        return Text(f"{whose} copies {rate}")
     longest = wish["longest_ms"]
     most = "" if longest is None else f", for {duration(longest / 1000)} at most: records are kept for twice that"
-    return Text(f"migration {change.plan['migration']} copies nothing{most}")
+    return Text(f"{whose} copies nothing{most}")
 
 
 def set_plan(change: MigrationChange) -> RenderableType:

@@ -20,7 +20,7 @@ from anabranch.operations.migrations.inventory import topic_retentions
 from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
-from anabranch.service.throttling import copying_links, operator_in
+from anabranch.service.throttling import copying_links, operator_in, wish_of
 from anabranch.service.verb import Verb
 from anabranch.service.verbs.migration_approval import changes_approvers, check_approved
 from anabranch.service.verbs.migration_known import (
@@ -45,7 +45,6 @@ from anabranch.service.verbs.migration_shapes import (
     ThrottleRequest,
 )
 from anabranch.service.words import command
-from anabranch.store.waves import OPERATOR
 
 _LOOK_S = 5.0
 """For so long a source is asked before a pause: it may have too much to do, which is why copying is paused."""
@@ -77,16 +76,20 @@ async def _held(reach: Reach, planned: HoldPlan) -> ChangedMigration:
 
 async def _throttle_plan(reach: Reach, request: ThrottleRequest) -> ThrottlePlan:
     rate = None if request.rate is None else parse_rate(request.rate)
-    longest = await _longest_pause(reach, request.migration) if request.pause else None
-    return await _wishes(reach, request.migration, OperatorThrottle(rate, request.pause, longest_ms=longest))
+    longest = await _longest_pause(reach, request.migration, request.wave) if request.pause else None
+    wish = OperatorThrottle(rate, request.pause, longest_ms=longest)
+    return await _wishes(reach, request.migration, request.wave, wish)
 
 
-async def _longest_pause(reach: Reach, name: str) -> int | None:
+async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
+    return await _wishes(reach, request.migration, request.wave, OperatorThrottle())
+
+
+async def _longest_pause(reach: Reach, name: str, wave: str | None) -> int | None:
     """For how long copying may stand still, by what the source keeps; a source that does not answer is paused, too."""
     known = await read_migration(reach, name)
-    links = copying_links(known.migration, list(known.runs))
-    legs = [stands.leg for stands in standings(known.migration, known.runs).values()]
-    topics = sorted({topic for leg in legs if leg.link in links for topic in leg.topics})
+    copied = {one for one in copying_links(known.migration, known.runs).values() if wave in (None, one)}
+    topics = sorted({topic for one in known.migration.waves if one.name in copied for topic in one.topics})
     try:
         async with asyncio.timeout(_LOOK_S):
             kept = await topic_retentions(reach.clusters.cluster(known.migration.source), topics)
@@ -95,14 +98,17 @@ async def _longest_pause(reach: Reach, name: str) -> int | None:
     return longest_pause(kept.values())
 
 
-async def _resume_plan(reach: Reach, request: ResumeRequest) -> ThrottlePlan:
-    return await _wishes(reach, request.migration, OperatorThrottle())
-
-
-async def _wishes(reach: Reach, name: str, after: OperatorThrottle) -> ThrottlePlan:
-    before = operator_in((await read_migration(reach, name)).kept.throttle)
-    fields = [before.rate, before.is_paused, after.rate, after.is_paused, after.longest_ms]
-    return ThrottlePlan(name, before, after, plan_hash("migrations.throttle", name, fields))
+async def _wishes(reach: Reach, name: str, wave: str | None, after: OperatorThrottle) -> ThrottlePlan:
+    """What is wanted from now on; all of it that is resumed, is so of its waves, too.  Raises NoWaveError."""
+    known = await read_migration(reach, name)
+    if wave is not None:
+        known.stands(wave)
+    throttle = known.kept.throttle
+    before = operator_in(throttle, wave)
+    resumes = wave is None and after == OperatorThrottle()
+    ended = tuple(one.name for one in known.migration.waves if resumes and throttle.get(wish_of(one.name)))
+    fields = [before.rate, before.is_paused, after.rate, after.is_paused, after.longest_ms, wave, ended]
+    return ThrottlePlan(name, wave, before, after, ended, plan_hash("migrations.throttle", name, fields))
 
 
 async def _throttled(reach: Reach, planned: ThrottlePlan) -> ChangedMigration:
@@ -110,7 +116,13 @@ async def _throttled(reach: Reach, planned: ThrottlePlan) -> ChangedMigration:
     stored, wish = reach.migrating.stored, planned.after
     since = now_ms() if wish.is_paused else None
     fields = {"rate": wish.rate, "is_paused": wish.is_paused, "since_ms": since, "longest_ms": wish.longest_ms}
-    await stored.ask(lambda: stored.migrations.slow_down(planned.migration, OPERATOR, fields))
+    parts = {wish_of(planned.wave): fields, **{wish_of(wave): {} for wave in planned.ended}}
+
+    def keep() -> None:
+        for part, value in parts.items():
+            stored.migrations.slow_down(planned.migration, part, value)
+
+    await stored.ask(keep)
     return ChangedMigration(planned.migration)
 
 
@@ -198,14 +210,17 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     ),
     Verb(
         "migrations.throttle",
-        "Have a migration copy more slowly, or not at all, until it is resumed",
+        "Have a migration, or a wave, copy more slowly, or not at all, until it is resumed",
         Role.OPERATOR,
         ThrottleRequest,
         ThrottlePlan,
         ChangedMigration,
         lambda request: f"migration {request.migration}",
         lambda request: command(
-            "migrate", "throttle", request.migration, options=[("--rate", request.rate), ("--pause", request.pause)]
+            "migrate",
+            "throttle",
+            request.migration,
+            options=[("--wave", request.wave), ("--rate", request.rate), ("--pause", request.pause)],
         ),
         _throttle_plan,
         lambda reach, _, planned: _throttled(reach, planned),
@@ -213,13 +228,13 @@ VERBS: tuple[Verb[Any, Any], ...] = (
     ),
     Verb(
         "migrations.resume",
-        "Have a migration copy again as fast as its file and the clusters allow",
+        "Have a migration, or a wave, copy again as fast as its file and the clusters allow",
         Role.OPERATOR,
         ResumeRequest,
         ThrottlePlan,
         ChangedMigration,
         lambda request: f"migration {request.migration}",
-        lambda request: command("migrate", "resume", request.migration),
+        lambda request: command("migrate", "resume", request.migration, options=[("--wave", request.wave)]),
         _resume_plan,
         lambda reach, _, planned: _throttled(reach, planned),
         execute="",

@@ -169,9 +169,10 @@ class HoldRequest(Request):
 
 
 class ThrottleRequest(Request):
-    """A migration whose links may read at most so much together, or stand still."""
+    """A migration whose links may read at most so much together, or stand still; or those of a wave."""
 
     migration: Name
+    wave: Name | None = None
     rate: Rate | None = None
     pause: bool = False
 
@@ -183,9 +184,10 @@ class ThrottleRequest(Request):
 
 
 class ResumeRequest(Request):
-    """A migration whose links may read again as much as its file allows."""
+    """A migration, or a wave of it, whose links may read again as much as its file allows."""
 
     migration: Name
+    wave: Name | None = None
 
 
 class ReleaseRequest(Request):
@@ -264,11 +266,16 @@ class HoldPlan:
 
 @dataclass(frozen=True, slots=True)
 class ThrottlePlan:
-    """What a person wants of a migration's copying: at most a rate in bytes a second, or that it stands still."""
+    """What a person wants of a migration's copying: at most a rate in bytes a second, or that it stands still.
+
+    ``wave`` is the one of which that is wanted, None for all; ``ended`` are waves of which nothing is wanted any more.
+    """
 
     migration: str
+    wave: str | None
     before: OperatorThrottle
     after: OperatorThrottle
+    ended: tuple[str, ...]
     hash: str
 
 
