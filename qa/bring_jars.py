@@ -16,9 +16,9 @@ from qa.mm2 import RUNTIME
 
 # The versions that restore checkpoints in the tests; the others only wrote fixtures.
 FLINK = ("flink-1.20.3", "flink-2.2.0")
-# Spark's Kafka source.  What streaming queries write into (servers, Delta, Iceberg) is large, of the tier ``full``
-# alone, and brought by the tests that need it.
-SPARK = ("spark-kafka-4.1.3",)
+# Spark's Kafka source, and what looks tables of PostgreSQL up.  What streaming queries write into (servers, Delta,
+# Iceberg) is large, of the tier ``full`` alone, and brought by the tests that need it.
+SPARK = ("spark-kafka-4.1.3", "postgresql-42.7.8")
 # What checkpoints lie in beside disks: an S3 server, and HDFS.
 STORES = ("s3proxy-3.1.0", "hdfs-3.4.1")
 # What runs Spark jobs in the tests.
