@@ -5,8 +5,9 @@ Invariants
     F2  a number that was left is never taken back by a lower one: each run writes a file of its own before it looks, so
         of two that take the fence at once the lower one sees the higher, also one that was held up in between.
 
-Between two looks an older driver may still write what its sinks do not refuse by themselves; a sink that keeps the
-fence with its rows, or has Kafka fence its transactions, leaves no such gap.
+Between two looks an older driver may still write what its sinks do not refuse by themselves.  A sink that keeps the
+fence with its rows, or has Kafka fence its transactions, leaves no such gap; neither do files where storage renames
+atomically: Spark's log of the directory takes a batch once, and the second writer of it fails.
 """
 
 from __future__ import annotations
