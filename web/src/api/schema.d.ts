@@ -4463,6 +4463,9 @@ export interface components {
             clock: components["schemas"]["ClockSkew"] | null;
             cluster_id: string;
             context: string;
+            free: {
+                [key: string]: number;
+            } | null;
             groups: {
                 [key: string]: components["schemas"]["GroupInventory"];
             };
@@ -7033,6 +7036,9 @@ export interface components {
         };
         TopicInventory: {
             configs: {
+                [key: string]: string;
+            };
+            in_force: {
                 [key: string]: string;
             };
             name: string;
