@@ -149,7 +149,12 @@ def test_a_callback_of_the_configuration_is_called_and_failures_are_counted(monk
     """As those of each message."""
     made = list[Any]()
     plain = PlainProducer.__init__
-    monkeypatch.setattr(PlainProducer, "__init__", lambda self, config: (made.append(config), plain(self, config))[1])
+
+    def kept(producer: PlainProducer, config: Any) -> None:
+        made.append(config)
+        plain(producer, config)
+
+    monkeypatch.setattr(PlainProducer, "__init__", kept)
     told = list[Any]()
     producer = Producer({**SETTINGS, "on_delivery": lambda *found: told.append(found)})
     producer.produce("a", b"123")

@@ -57,9 +57,14 @@ def test_addresses_of_a_route_table_are_asked_for_an_id_with_no_login_but_the_se
     certificate = Security(SecurityProtocol.SSL, Tls(cert_file="a.pem", key_file="b.pem"))
     own = ClusterContext("own", ("a:1",), login)
     asked: list[str] = []
-    monkeypatch.setattr(route_desk, "open_cluster", lambda context: asked.append(context.bootstrap[0]) or _Answers())
+
+    def asks(name: str) -> _Answers:
+        asked.append(name)
+        return _Answers()
+
+    monkeypatch.setattr(route_desk, "open_cluster", lambda context: asks(context.bootstrap[0]))
     routing = SimpleNamespace(contexts={"own": own})
-    clusters = SimpleNamespace(cluster=lambda name: asked.append(name) or _Answers())
+    clusters = SimpleNamespace(cluster=asks)
     none: Any = None
     desk = ServiceDesk(none, cast("Any", routing), none, none, cast("Any", clusters))
 

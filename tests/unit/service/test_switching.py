@@ -1028,7 +1028,7 @@ def test_a_person_gives_a_switch_up_by_a_plan_that_was_seen(store: Store, world:
             SwitchOrder(table_of(AFTER, "a test"), 1, "a test", SwitchPolicy(), {}), "jo"
         )
         watching = asyncio.create_task(here.switching.watch(here.steps.go_on))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(TIMEOUT_S):
             while W not in here.journal.named:
                 await asyncio.sleep(0.01)
             planned = await cancelling.plan(desk, switch, "not today")

@@ -27,6 +27,7 @@ from anabranch.operations.routes.moving import uncopied
 
 _NAMED = 3
 _AT_ONCE = 16
+_LAST_WRITTEN_S = 10.0
 
 
 @dataclass(eq=False)
@@ -168,8 +169,14 @@ async def last_written(scene: Scene) -> dict[str, int]:
             return -1
         return -1 if header is None else header.max_timestamp
 
-    ends = {TopicPartition.parse(name): end for name, end in pinned(scene.run).items() if end}
-    times = await asyncio.gather(*(of(partition, end) for partition, end in ends.items()))
+    # Where a cluster was lost ends may have been pinned in a run before, or never.
+    told = scene.run.result(StepKind.PIN, scene.run.wave).get("ends", {})
+    ends = {TopicPartition.parse(name): end for name, end in told.items() if end}
+    try:
+        async with asyncio.timeout(_LAST_WRITTEN_S):
+            times = await asyncio.gather(*(of(partition, end) for partition, end in ends.items()))
+    except TimeoutError:
+        return {}
     found: dict[str, int] = {}
     for partition, ms in zip(ends, times, strict=True):
         if ms >= 0:
