@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import __version__
+from qa.timeouts import TIMEOUT_S
 from tests.packaging.environments import with_extra
 from tests.packaging.test_wheel import run, wheel
 
@@ -17,7 +18,6 @@ __all__ = ["wheel"]
 
 _ASK = '''
 import fcntl, http.client, json, re, signal, socket, struct, subprocess, sys, time
-from qa.timeouts import TIMEOUT_S
 
 def loopback():
     """A network of one's own begins without it."""
@@ -76,7 +76,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
 def test_it_serves_its_pages_and_itself_without_a_network(served: Path, tmp_path: Path) -> None:
     """A fresh machine: the store is made, somebody signs in, the page and its script are inside; no Spark is there."""
     assert "ModuleNotFoundError" in run(served / "python", "-c", "import pyspark", cwd=tmp_path).stderr
-    (tmp_path / "ask.py").write_text(_ASK)
+    (tmp_path / "ask.py").write_text(f"TIMEOUT_S = {TIMEOUT_S}\n{_ASK}")
     alone = ["unshare", "--map-root-user", "--net"]
     may = subprocess.run([*alone, "true"], capture_output=True, check=False).returncode == 0
     command = [served / "python", "ask.py", served / "anabranch"]
