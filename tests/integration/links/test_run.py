@@ -128,6 +128,7 @@ def test_a_link_on_a_remote_master_ends_with_its_command_too(
     assert [line for line in runs.said if not EVENT.match(line)] == []
 
 
+@pytest.mark.real
 def test_a_comparison_whose_command_is_killed_ends_and_can_be_resumed(
     old: SandboxCluster, new: SandboxCluster, runs: Runs
 ) -> None:
