@@ -43,8 +43,9 @@ def quick_calls(
 
     ``client`` is a weak reference to whom they belong.
     """
-    enter, leave, last, taken = gate.enter, gate.leave, reports.last, reports.taken
+    enter, leave, taken = gate.enter, gate.leave, reports.taken
     size = 0
+    last: tuple[Any, Any] = (None, None)  # in one piece: two threads may have callbacks of their own
 
     def produce(
         topic: str,
@@ -56,7 +57,7 @@ def quick_calls(
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
-        nonlocal size
+        nonlocal size, last
         enter()
         try:
             hand_over, names, _ = cell[0]
@@ -64,16 +65,17 @@ def quick_calls(
             if there is not None:
                 asked = callback or on_delivery
                 if asked is not None:  # as `Reports.of`, written out
-                    known, report = last[0]
-                    if asked is not known and (asked.__class__ is not MethodType or asked != known):
+                    known, report = last
+                    if asked is not known and (type(asked) is not MethodType or asked != known):
                         report = taken(asked)
+                        last = asked, report
                     asked = report
-                more = len(value) if value.__class__ is bytes else size_of(value)
                 # As short as it can be: what is left out need not be looked at there.
                 if headers is None and not timestamp:
                     hand_over(there, value, key, partition, asked)
                 else:
                     hand_over(there, value, key, partition, asked, None, timestamp, headers)
+                more = len(value) if type(value) is bytes else size_of(value)
                 size += more  # no call in between, in which another thread could add, too
                 return
         except Exception as error:

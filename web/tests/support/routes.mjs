@@ -90,7 +90,8 @@ export async function fillRoutes(stand) {
   await register(stand, 3, enriching, REPORTS[clientId(3)]);
   const { id } = await beginSwitch(stand, MOVED, "to the new cluster");
   await paused(stand, 1, id, { "orders-0": 12, "orders-1": 27 });
-  await stand.ask("POST", `switches/${id}/cancel`, { reason: "too early in the day" }, "approver");
+  const given = await stand.apply("routes/cancel", { switch: id, reason: "too early in the day" });
+  if (given.state !== "done") throw new Error(JSON.stringify(given));
   while ((await stand.ask("GET", `switches/${id}`)).body.switch.state !== "cancelled") await new Promise((resolve) => setTimeout(resolve, 100));
   return { switch: `/routes/switches/${id}` };
 }
