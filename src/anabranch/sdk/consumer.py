@@ -6,7 +6,6 @@ committed is committed, the group is left, and the next message comes from where
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -18,8 +17,6 @@ from anabranch.sdk.names import place_of
 from anabranch.sdk.partitions import Subscribed
 from anabranch.sdk.reader import SLICE_S, RoutedReader
 from anabranch.sdk.standing import Left
-
-_error_of = operator.methodcaller("error")
 
 
 class Consumer(RoutedReader):
@@ -58,13 +55,8 @@ class Consumer(RoutedReader):
                 break
             if until is not None and monotonic() >= until:
                 break
-        records = found
-        if any(map(_error_of, found)):
-            records = [one for one in found if one.error() is None]
-            for one in filter(None, map(_error_of, found)):
-                self.read_error(one)
-        self._consumed.records += len(records)
-        self._consumed.bytes += sum(map(len, records))
+        self._consumed.records += len(found)
+        self._consumed.bytes += sum(map(len, found))
         return found
 
     def _consume(self, number: int, timeout: float) -> list[Any]:

@@ -12,7 +12,6 @@ from typing import Any, Self
 from anabranch.sdk.names import renamed
 from anabranch.sdk.peers import consumer_of
 from anabranch.sdk.quick import SHUT
-from anabranch.sdk.reports import size_of
 from anabranch.sdk.writer import RoutedWriter
 
 
@@ -49,15 +48,12 @@ class Producer(RoutedWriter):
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1, **more: Any) -> int:
         """As confluent-kafka's; it waits as ``produce`` does."""
 
-        reports = {name: self._reports.of(more[name]) for name in ("callback", "on_delivery") if more.get(name)}
-
         def hand_over(inner: Any, there: str) -> int:
-            return int(inner.produce_batch(there, messages, partition, **{**more, **reports}))
+            return int(inner.produce_batch(there, messages, partition, **more))
 
         found: int = self._with_way(topic, hand_over, self.block_s)
         with self._changed:
             self._detours -= found - 1  # one call handed over so many
-        self._handed_over(sum(size_of(one.get("value")) for one in messages if "_error" not in one))
         return found
 
     def poll(self, timeout: float | None = None) -> int:

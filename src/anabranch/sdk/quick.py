@@ -10,11 +10,9 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MethodType
 from typing import Any
 
 from anabranch.sdk.gate import Gate
-from anabranch.sdk.reports import Reports, size_of
 
 SLICE_S = 0.5
 """The longest that a producer's callbacks are waited for in one go: the way may have been shut meanwhile."""
@@ -37,15 +35,10 @@ def _alive(client: Callable[[], Any]) -> Any:
 
 
 def quick_calls(
-    cell: list[Way], gate: Gate, client: Callable[[], Any], reports: Reports
-) -> tuple[Callable[..., None], Callable[..., int], Callable[[], int]]:
-    """``produce`` and ``poll`` by the way in the cell, and the bytes of values that were handed over.
-
-    ``client`` is a weak reference to whom they belong.
-    """
-    enter, leave, taken = gate.enter, gate.leave, reports.taken
-    size = 0
-    last: tuple[Any, Any] = (None, None)  # in one piece: two threads may have callbacks of their own
+    cell: list[Way], gate: Gate, client: Callable[[], Any]
+) -> tuple[Callable[..., None], Callable[..., int]]:
+    """``produce`` and ``poll`` by the way in the cell; ``client`` is a weak reference to whom they belong."""
+    enter, leave = gate.enter, gate.leave
 
     def produce(
         topic: str,
@@ -57,26 +50,16 @@ def quick_calls(
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
-        nonlocal size, last
         enter()
         try:
             hand_over, names, _ = cell[0]
             there = names.get(topic)
             if there is not None:
-                asked = callback or on_delivery
-                if asked is not None:  # as `Reports.of`, written out
-                    known, report = last
-                    if asked is not known and (type(asked) is not MethodType or asked != known):
-                        report = taken(asked)
-                        last = asked, report
-                    asked = report
                 # As short as it can be: what is left out need not be looked at there.
                 if headers is None and not timestamp:
-                    hand_over(there, value, key, partition, asked)
+                    hand_over(there, value, key, partition, callback or on_delivery)
                 else:
-                    hand_over(there, value, key, partition, asked, None, timestamp, headers)
-                more = len(value) if type(value) is bytes else size_of(value)
-                size += more  # no call in between, in which another thread could add, too
+                    hand_over(there, value, key, partition, callback or on_delivery, None, timestamp, headers)
                 return
         except Exception as error:
             _alive(client).failed(error)
@@ -92,7 +75,7 @@ def quick_calls(
             return found
         return serve(timeout)
 
-    return produce, poll, lambda: size
+    return produce, poll
 
 
 def quick_poll(

@@ -8,9 +8,8 @@ Invariants
     P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
         up do they run in the session's thread.  Those of statistics and errors count as outstanding, too: the client's
         library does not tell them from those of messages.
-    P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted by
-        partition, as far as the application takes a report of it; nothing more is handed over there, in callbacks
-        neither.
+    P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted;
+        nothing more is handed over there, in callbacks neither.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,12 +33,10 @@ from anabranch.sdk.gate import Gate
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
-from anabranch.sdk.reports import Reports, size_of
 from anabranch.sdk.routed import RoutedClient
 
 _FLUSH_S = 0.2
 _IDLE_S = 5.0
-_REPORTED = ("on_delivery", "dr_cb")
 _CLOSED = "Producer has been closed"
 _FORKED = "this producer is of the process that was forked: make one in each process"
 
@@ -53,12 +49,10 @@ class RoutedWriter(RoutedClient):
         super().__init__(settings, given, ClientRole.PRODUCER, settings.topics, "")
         self._gate = Gate()
         self._cell: list[Way] = [SHUT]
-        self._reports = Reports(weakref.ref(self))
-        self._produce, self._poll, self._size = quick_calls(self._cell, self._gate, weakref.ref(self), self._reports)
+        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
         self._pausing, self._registering = threading.Lock(), threading.Lock()
         self._serving: list[int] = []
-        self._detours = self._undelivered = self._more_bytes = 0
-        self._doubts: Counter[str] = Counter()
+        self._detours = self._doubts = 0
         self._waits = False
         self._deadline = 0.0
         self._in_transaction = False
@@ -84,15 +78,13 @@ class RoutedWriter(RoutedClient):
     def produce_within(self, timeout: float, topic: str, *rest: Any) -> None:
         """Produce, held back for so long at most."""
         value, key, partition, callback, timestamp, headers = rest
-        report = self._reports.of(callback)
 
         def hand_over(inner: Any, there: str) -> None:
             try:
-                inner.produce(there, value, key, partition, report, None, timestamp, headers)
+                inner.produce(there, value, key, partition, callback, None, timestamp, headers)
             except Exception as error:
                 self.failed(error)
                 raise
-            self._handed_over(size_of(value))
 
         self._with_way(topic, hand_over, timeout)
 
@@ -145,9 +137,7 @@ class RoutedWriter(RoutedClient):
             hand_over, names, _ = self._cell[0]
             there = names.get(topic)
             if there is not None:
-                report = self._reports.of(callback)
-                hand_over(there, value, key, partition, report, None, timestamp, headers)
-                self._handed_over(size_of(value))
+                hand_over(there, value, key, partition, callback, None, timestamp, headers)
                 return True
         except Exception as error:
             self.failed(error)
@@ -157,21 +147,6 @@ class RoutedWriter(RoutedClient):
         with self._changed:
             self._detours += 1
         return False
-
-    def _handed_over(self, size: int) -> None:
-        """So many bytes, not by the quick way."""
-        with self._changed:
-            self._more_bytes += size
-
-    def undelivered(self, error: Any, message: Any) -> None:
-        """A message was not acknowledged, or the cluster is lost that would have said so; its application is told."""
-        with self._changed:
-            self._undelivered += 1
-            self._more_bytes -= len(message)
-            self._counts.failed(str(error))
-            if self._orders.lost:
-                at = message.partition()
-                self._doubts[UNPLACED if at is None or at < 0 else f"{message.topic()}-{at}"] += 1
 
     def failed(self, error: Exception) -> None:
         """A call that handed nothing over; a full queue is no error."""
@@ -304,14 +279,7 @@ class RoutedWriter(RoutedClient):
         assert target is not None
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
-            given = {name: self._given[name] for name in _REPORTED if callable(self._given.get(name))}
-            callbacks = {name: self._reports.taken(one) for name, one in given.items()}
-            try:
-                self._inner = confluent_kafka.Producer(self._configured(target, **callbacks))
-            except Exception as error:
-                self._counts.failed(str(error))
-                raise
-            self._doubts = Counter()
+            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target)), 0
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
         self._orders.connected(target)
@@ -338,7 +306,9 @@ class RoutedWriter(RoutedClient):
         while True:
             while inner is not None and (inner.flush(_FLUSH_S) or len(inner)):
                 if self._orders.lost:
-                    self._lose(inner, until)
+                    self._doubts += len(inner)
+                    inner.purge()  # each is told its application as not delivered
+                    inner.flush(_FLUSH_S)
                     break
                 if monotonic() >= until or self._orders.phase is not Phase.PAUSING:
                     return
@@ -350,24 +320,13 @@ class RoutedWriter(RoutedClient):
                     self._handed(self._orders.paused())
                     return
 
-    def _lose(self, inner: Any, until: float) -> None:
-        """Have each message that is outstanding told its application as not delivered, and counted (P5)."""
-        count, told = len(inner), self._undelivered
-        inner.purge()
-        while inner.flush(_FLUSH_S) and monotonic() < until:
-            pass
-        with self._changed:
-            if (others := count - (self._undelivered - told)) > 0:  # of which the application takes no report
-                self._undelivered += others
-                self._doubts[UNPLACED] += others
-
     def _handed(self, switch: str) -> None:
         if switch:
             self._hand(switch)
         self._obey()
 
     def _hand(self, switch: str) -> None:
-        self._session.ready(switch, {}, self._doubts)
+        self._session.ready(switch, {}, {UNPLACED: self._doubts} if self._doubts else {})
 
     def _enter_transaction(self) -> Any:
         until = monotonic() + self._settings.block_s
@@ -421,8 +380,5 @@ class RoutedWriter(RoutedClient):
     def figures(self) -> ClientReport:
         """What is reported."""
         with self._changed:
-            outstanding = 0 if self._inner is None else len(self._inner)
-            taken = self._gate.passed() - self._detours - self._undelivered - outstanding
-            self._counts.records = max(self._counts.records, taken)
-            self._counts.bytes = max(self._counts.bytes, self._size() + self._more_bytes)
+            self._counts.records = self._gate.passed() - self._detours
             return self._counts.report()

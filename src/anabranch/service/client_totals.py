@@ -76,18 +76,22 @@ def client_metrics(sums: Mapping[Side, Sums], lags: Mapping[str, int]) -> Iterat
     told = {
         "records": (
             "anabranch_client_records",
-            "Records that clients have read, or that were acknowledged to them as they wrote, on whichever cluster",
+            "Records that clients have read, or have handed over to be written, on whichever cluster",
         ),
-        "bytes": ("anabranch_client_bytes", "Bytes of the values of these records"),
+        "bytes": (
+            "anabranch_client_bytes",
+            "Bytes of the values that consumers have read; producers do not count them",
+        ),
         "errors": (
             "anabranch_client_errors",
-            "Errors that applications were told: messages that were not delivered, calls and commits that failed",
+            "Errors that applications were told: calls and commits that failed, and messages in place of records",
         ),
     }
     for field, named in told.items():
         counter = CounterMetricFamily(*named, labels=("application", "role"))
         for side, one in sums.items():
-            counter.add_metric(side, getattr(one, field))
+            if field != "bytes" or side[1] != ClientRole.PRODUCER.value:  # no producer counts them
+                counter.add_metric(side, getattr(one, field))
         yield counter
     gauge = GaugeMetricFamily(
         "anabranch_client_lag_records",

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from anabranch.sdk.gate import Gate
 from anabranch.sdk.quick import SHUT, Way, quick_calls
-from anabranch.sdk.reports import Reports
 from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
@@ -74,7 +73,7 @@ def test_no_call_hands_over_to_the_old_client_once_the_gate_is_empty() -> None:
             self.detours += 1
 
     owner = Owner()
-    produce, *_ = quick_calls(cell, gate, lambda: owner, Reports(lambda: owner))
+    produce, _ = quick_calls(cell, gate, lambda: owner)
 
     def write() -> None:
         while not told.is_set():
@@ -117,8 +116,7 @@ def test_a_call_that_fails_leaves_the_gate_and_is_told() -> None:
         raise BufferError("full")
 
     owner = Owner()
-    produce, _, size = quick_calls([(full, {"t": "t"}, None)], gate, lambda: owner, Reports(lambda: owner))
+    produce, _ = quick_calls([(full, {"t": "t"}, None)], gate, lambda: owner)
     with pytest.raises(BufferError):
         produce("t", b"v")
-    assert size() == 0
     assert gate.is_empty() and len(failures) == 1

@@ -225,12 +225,12 @@ def test_a_consumer_counts_errors_that_its_application_is_told(monkeypatch: pyte
     end.set_error(KafkaError(KafkaError._PARTITION_EOF))
     away.set_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
     ready = [Message(topic="a", value=b"12345", offset=0), end, away]
-    more = [Message(topic="a", value=b"1", offset=1), away]
+    more = [Message(topic="a", value=b"1", offset=1)]
     monkeypatch.setattr(PlainConsumer, "poll", lambda *_: ready.pop(0) if ready else None)
     monkeypatch.setattr(PlainConsumer, "consume", lambda *_: more, raising=False)
     consumer, _, inner = reading()
     assert [consumer.poll(0) is not None for _ in range(3)] == [True] * 3
-    assert len(consumer.consume(2, 0)) == 2
+    assert len(consumer.consume(1, 0)) == 1
 
     def fails(**_: Any) -> None:
         raise KafkaException(KafkaError(KafkaError.REBALANCE_IN_PROGRESS))
@@ -239,4 +239,4 @@ def test_a_consumer_counts_errors_that_its_application_is_told(monkeypatch: pyte
     with pytest.raises(KafkaException):
         consumer.commit(asynchronous=False)
     found = consumer.figures()
-    assert (found.records, found.bytes, found.errors) == (2, 6, 3)
+    assert (found.records, found.bytes, found.errors) == (2, 6, 2)
