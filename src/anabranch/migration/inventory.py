@@ -18,6 +18,18 @@ _EARLIEST_MS = 946_684_800_000
 _AHEAD_MS = 3_600_000
 COMPACT = "compact"
 RETENTION = ("cleanup.policy", "retention.ms", "retention.bytes")
+
+
+def limit_of(name: str, *told: Mapping[str, str]) -> int | None:
+    """A limit of retention, by the first settings that have it; None where that is not known, or there is none."""
+
+    def setting(key: str, otherwise: str) -> str:
+        return next((value for one in told if (value := one.get(key))), otherwise)
+
+    text = setting(name, "-1")
+    return int(text) if int(text) >= 0 and "delete" in setting("cleanup.policy", "delete") else None
+
+
 """The settings that say for how long a topic keeps records."""
 
 
@@ -100,19 +112,12 @@ class TopicInventory:
     @property
     def retention_ms(self) -> int | None:
         """For how long it keeps records; None where that is not known, or for ever."""
-        return self._limit("retention.ms")
+        return limit_of("retention.ms", self.in_force, self.configs)
 
     @property
     def retention_bytes(self) -> int | None:
         """How many bytes each of its partitions keeps; None where that is not known, or all."""
-        return self._limit("retention.bytes")
-
-    def _limit(self, name: str) -> int | None:
-        text = self._setting(name, "-1")
-        return int(text) if int(text) >= 0 and "delete" in self._setting("cleanup.policy", "delete") else None
-
-    def _setting(self, name: str, otherwise: str) -> str:
-        return self.in_force.get(name) or self.configs.get(name) or otherwise
+        return limit_of("retention.bytes", self.in_force, self.configs)
 
     @property
     def bytes_a_second(self) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import confluent_kafka
 import pytest
-from confluent_kafka import OFFSET_INVALID, Message, TopicPartition
+from confluent_kafka import OFFSET_INVALID, TopicPartition
 
 from anabranch.model.cluster import Security
 from anabranch.model.routing import Route, RouteQuery
@@ -101,28 +101,21 @@ class PlainConsumer:
 
 
 class PlainProducer:
-    """A producer that keeps what it is handed; ``lost`` acknowledges nothing, and tells it as it is purged.
-
-    Messages without a partition come to the second one.
-    """
+    """A producer that keeps what it is handed; ``lost`` acknowledges nothing, and tells it as it is purged."""
 
     made: ClassVar[list[PlainProducer]] = []
     lost: ClassVar[bool] = False
-    refuses: ClassVar[str | None] = None
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.topics: list[str] = []
-        self.waiting: list[tuple[Callable[..., None] | None, Message]] = []
+        self.waiting: list[Callable[..., None] | None] = []
         self.calls: list[str] = []
         self.made.append(self)
 
     def produce(self, topic: str, value: Any, key: Any, partition: int, on_delivery: Any, *_: Any) -> None:
         self.topics.append(topic)
-        message = Message(topic=topic, partition=1 if partition < 0 else partition, value=value)
         if self.lost:
-            self.waiting.append((on_delivery, message))
-        elif on_delivery is not None:
-            on_delivery(self.refuses, message)
+            self.waiting.append(on_delivery)
 
     def poll(self, timeout: float) -> int:
         return 0
@@ -134,9 +127,9 @@ class PlainProducer:
         if "purge" in self.calls:
             self.calls.remove("purge")
             told, self.waiting = self.waiting, []
-            for one, message in told:
+            for one in told:
                 if one is not None:
-                    one("purged", message)
+                    one("purged", None)
         return len(self.waiting)
 
     def __len__(self) -> int:
@@ -235,4 +228,3 @@ def put_in(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PlainConsumer, "logs", {"old": Log(), "new": Log()})
     patch.setattr(PlainProducer, "made", [])
     patch.setattr(PlainProducer, "lost", False)
-    patch.setattr(PlainProducer, "refuses", None)

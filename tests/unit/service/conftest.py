@@ -13,6 +13,7 @@ import uvicorn.server
 
 from anabranch.kafka.groups import snapshot
 from anabranch.service import board
+from anabranch.service.stored import Stored
 from anabranch.store.database import open_database
 from qa.service import Served, serving, until
 from tests.unit.link_lab import Lab, lab
@@ -42,6 +43,16 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def empty_store(migrated: Path, tmp_path: Path) -> str:
     """Where a test's own store is: a copy, since to make its tables takes longer than most tests."""
     return str(shutil.copy(migrated, tmp_path))
+
+
+@pytest.fixture
+def stored(empty_store: str) -> Iterator[Stored]:
+    """An empty store."""
+    database = open_database(empty_store)
+    try:
+        yield Stored(database)
+    finally:
+        database.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,20 +12,9 @@ from anabranch.service.errors import NotSignedInError
 from anabranch.service.identity import Identity
 from anabranch.service.limits import RateLimit
 from anabranch.service.stored import Stored
-from anabranch.store.database import open_database
 
 pytestmark = pytest.mark.unit
 AT = 1_800_000_000_000
-
-
-@pytest.fixture
-def stored(empty_store: str) -> Iterator[Stored]:
-    """An empty store."""
-    database = open_database(empty_store)
-    try:
-        yield Stored(database)
-    finally:
-        database.close()
 
 
 def test_an_application_whose_token_has_expired_is_told_that_and_no_other_is(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from anabranch.service import routing as module
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.routing import Routing, version_of
 from anabranch.service.stored import Stored
-from anabranch.store.database import open_database
 from tests import chance
 
 pytestmark = pytest.mark.unit
@@ -37,16 +35,6 @@ QUERIES = [
     for client_id in ("x", "y")
     for site in (None, "x", "y")
 ]
-
-
-@pytest.fixture
-def stored(empty_store: str) -> Iterator[Stored]:
-    """An empty store."""
-    database = open_database(empty_store)
-    try:
-        yield Stored(database)
-    finally:
-        database.close()
 
 
 def drawn_table(draw: random.Random) -> RouteTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -22,7 +22,6 @@ from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
 from anabranch.service.watching import Watching
 from anabranch.store.clients import RegisteredClient
-from anabranch.store.database import open_database
 from anabranch.store.errors import StoreError
 
 pytestmark = pytest.mark.unit
@@ -38,16 +37,6 @@ class Always(Routing):
     def route(self, query: RouteQuery) -> Route:
         """There."""
         return Route(query.code, "old", ("old:1",), PLAIN, {}, True, True, "", 1, 1)
-
-
-@pytest.fixture
-def stored(empty_store: str) -> Iterator[Stored]:
-    """An empty store."""
-    database = open_database(empty_store)
-    try:
-        yield Stored(database)
-    finally:
-        database.close()
 
 
 def made(stored: Stored, instance: str = "here") -> Registry:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
-from anabranch.cli.hints import quoted
 from anabranch.cli.output import Format, FormatOption
-from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
+from anabranch.cli.service_options import ServiceOption, service_of
 from anabranch.cli.streams import render
 from anabranch.cli.streams.asking import StreamArgument, TargetOfLinkOption, change, found, path_of
 from anabranch.cli.streams.beginning import FromCheckpointOption, FromOption, KeepStateOption, NewStateOption, begin_of
@@ -147,7 +146,7 @@ def abandon(
         output,
         execute=execute,
         wanted=plan,
-        command=f"anabranch stream abandon {quoted(name)}{repeated_service(service)}",
+        command=typed(),
     )
 
 

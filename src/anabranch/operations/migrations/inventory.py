@@ -30,6 +30,7 @@ from anabranch.migration.inventory import (
     Inventory,
     TopicInventory,
     WriterInventory,
+    limit_of,
 )
 from anabranch.migration.sample import sampled
 from anabranch.model.clock import now_ms
@@ -120,10 +121,7 @@ async def take_inventory(cluster: Cluster, *, watch_s: float, is_copied_to: bool
 async def topic_retentions(cluster: Cluster, topics: Collection[str]) -> dict[str, int | None]:
     """For how many ms each topic keeps records, None for ever; raises ClusterError."""
     configs = await admin.topic_configs(cluster, topics) if topics else {}
-    return {
-        name: TopicInventory(name, 0, 0, 0, None, None, {}, in_force=_in_force(found)).retention_ms
-        for name, found in configs.items()
-    }
+    return {name: limit_of("retention.ms", _in_force(found)) for name, found in configs.items()}
 
 
 def _in_force(configs: Mapping[str, admin.Config]) -> dict[str, str]:
