@@ -259,9 +259,12 @@ test("charts are drawn, and told as a table", async () => {
   const page = await person(browser);
   await signIn(page, stand, "viewer", PAGES.charts);
   await page.getByRole("img", { name: /Lag in records: now/ }).waitFor();
-  assert.equal(await page.locator("canvas").count(), 4);
+  await page.getByRole("img", { name: /Latency: now \d+ ms, at most/ }).waitFor();
+  assert.equal(await page.locator("canvas").count(), 5);
   await page.getByText("The same as a table").click();
-  await page.getByRole("table", { name: "The last hour" }).waitFor();
+  const table = page.getByRole("table", { name: "The last hour" });
+  await table.waitFor();
+  assert.match(await table.getByRole("row").nth(1).innerText(), /\d ms$/);
   sound(page);
 });
 

@@ -141,7 +141,7 @@ def line(link: LinkStatus) -> str:
     return (
         f"{moment(link.read_at_ms)} {link.spec.id} {state_of(link, sums)} {percent(sums)}; {_lanes_text(sums)}; "
         f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)}; "
-        f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s; ETA {duration(sums.eta_seconds)}"
+        f"{_rates(sums)}; ETA {duration(sums.eta_seconds)}"
     )
 
 
@@ -279,4 +279,14 @@ def _bar(sums: Totals) -> RenderableType:
     bar = ProgressBar(total=1.0, completed=1.0 if sums.complete else sums.done or 0.0, width=40)
     table.add_row(bar, percent(sums), f"ETA {duration(sums.eta_seconds)}")
     lag = f"lag {count(sums.lag_records)} records, {size(sums.lag_bytes)}, {duration(sums.lag_seconds)}"
-    return Group(table, Text(f"{lag}; {size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s"))
+    return Group(table, Text(f"{lag}; {_rates(sums)}"))
+
+
+def _rates(sums: Totals) -> str:
+    rates = f"{size(sums.bytes_per_s)}/s, {count(sums.records_per_s)} records/s"
+    return rates if sums.latency_ms is None else f"{rates}, latency {_latency(sums.latency_ms)}"
+
+
+def _latency(ms: int) -> str:
+    """From a record's own timestamp to its place on the target."""
+    return f"{ms} ms" if ms < 1000 else duration(ms / 1000)

@@ -114,7 +114,8 @@ class LaneProgress:
     ``source_seen_ms`` is when the source last told its ends, None if it never did.
     ``target_epoch`` is a target offset below which the persisted runs tell of all that the lane wrote, with the
     target's leader epoch in which that was so: where records were deleted, it is asked whether they were truncated
-    before.
+    before.  ``latency_ms`` is how old, by its own timestamp, the newest record of a batch was as the target took it:
+    the longest of the last second in which batches were; None where nothing was copied lately.
 
     ``is_old`` is never persisted.  It is set by who reads progress that nobody has confirmed for ``KNOWN_S`` seconds.
     """
@@ -143,6 +144,7 @@ class LaneProgress:
     source_epoch: tuple[int, int] | None = None
     source_seen_ms: int | None = None
     target_epoch: tuple[int, int] | None = None
+    latency_ms: int | None = None
     is_old: bool = False
 
     @property

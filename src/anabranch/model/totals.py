@@ -19,7 +19,8 @@ class Totals:
     records and that in bytes are None.  ``complete`` says that no lane lags, is missing, unknown or stopped.
     ``eta_seconds`` is the time to catch up at the present rate: 0 where it is complete, None where nothing is copied,
     the link is paused, or a lane is missing, unknown or stopped.  ``lag_seconds`` is the worst lane's, None if that of
-    a lane with lag is unknown, or a lane is missing.
+    a lane with lag is unknown, or a lane is missing.  ``latency_ms`` is the longest of all lanes that copy, None where
+    none does.
     """
 
     lanes: int
@@ -33,6 +34,7 @@ class Totals:
     lag_records: int | None
     lag_bytes: int | None
     lag_seconds: float | None
+    latency_ms: int | None
     done: float | None
     complete: bool
     eta_seconds: float | None
@@ -74,6 +76,7 @@ def totals(status: LinkStatus) -> Totals:
         lag_seconds=None
         if missing or unknown or None in seconds
         else max((s for s in seconds if s is not None), default=0.0),
+        latency_ms=max((one.latency_ms for one in lanes if one.latency_ms is not None), default=None),
         done=None if unknown else done,
         complete=complete,
         eta_seconds=0.0 if complete else behind / rate if goes_on and rate > 0 and behind and not stuck else None,

@@ -49,6 +49,7 @@ class Sample:
     lag_records: int | None
     lag_bytes: int | None
     lag_seconds: float | None
+    latency_ms: int | None
     stopped: int
 
 
@@ -219,5 +220,6 @@ def _sample(at_ms: int, found: Totals) -> Sample:
         found.lag_records,
         found.lag_bytes,
         found.lag_seconds,
+        found.latency_ms,
         found.of(LaneState.STOPPED),
     )

@@ -83,6 +83,7 @@ def lanes_of(link: str, number: int, owner: str, chance: random.Random, partitio
                 owner=owner,
                 updated_at_ms=now,
                 source_seen_ms=now,
+                latency_ms=chance.randrange(4, 60),
             )
         )
     return made
@@ -114,6 +115,7 @@ def moved(lanes: Sequence[LaneProgress], chance: random.Random, most: int) -> li
                     bytes_per_s=more * 310.0,
                     lag_bytes=lag * 310,
                     lag_seconds=lag / 900,
+                    latency_ms=chance.randrange(4, 60) if more else None,
                     state=LaneState.COPYING if lag else LaneState.FOLLOWING,
                     updated_at_ms=now,
                     source_seen_ms=now,
@@ -324,6 +326,7 @@ def past(chance: random.Random, base: float) -> deque[Sample]:
                 None if away else round(lag),
                 None if away else round(lag * 310),
                 None if away else lag / base,
+                None if away else round(1000 * lag / base if behind else chance.uniform(6, 40)),
                 0,
             )
         )

@@ -134,6 +134,17 @@ def test_a_link_that_has_caught_up_is_done() -> None:
     assert (sums.done, sums.eta_seconds, sums.lag_seconds) == (1.0, 0.0, 0.0)
 
 
+def test_the_latency_of_the_slowest_lane_is_told_while_something_is_copied() -> None:
+    """Of a lane that nobody reports on any more there is none."""
+    link = status(lane(0, latency_ms=9), lane(1, latency_ms=41), caught_up(2))
+    assert totals(link).latency_ms == 41
+    assert "records/s, latency 41 ms; ETA" in render.line(link)
+    assert "latency 1.5 s" in render.line(status(lane(0, latency_ms=1_540)))
+    for nothing in (status(caught_up(0)), status(lane(0, latency_ms=9), later_ms=121_000)):
+        assert totals(nothing).latency_ms is None
+        assert "latency" not in render.line(nothing)
+
+
 def test_no_time_is_told_that_is_not_known() -> None:
     """A stopped lane with lag, a link that does not run, and no rate have no ETA; one unknown age is unknown."""
     assert totals(status(lane(0), lane(1, state=LaneState.STOPPED))).eta_seconds is None

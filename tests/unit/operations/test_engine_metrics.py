@@ -114,12 +114,14 @@ def test_a_link_tells_whether_it_runs_is_paused_and_how_many_lanes_are_in_each_s
     assert lanes == dict.fromkeys(LaneState, 0) | {LaneState.COPYING: 1}
 
 
-def test_an_unknown_lag_in_seconds_is_left_out_and_a_known_one_is_told() -> None:
+def test_an_unknown_lag_in_seconds_and_latency_are_left_out_and_known_ones_are_told() -> None:
     """Never guess: no sample is better than a 0 that is not true."""
-    known = replace(STATUS, lanes=(replace(LANE, lag_seconds=2.5),))
-    key = ("anabranch_lane_lag_seconds", frozenset(LABELS.items()))
-    assert key not in scrape(lambda: [STATUS])
-    assert scrape(lambda: [known])[key] == 2.5
+    known = scrape(lambda: [replace(STATUS, lanes=(replace(LANE, lag_seconds=2.5, latency_ms=12),))])
+    unknown = scrape(lambda: [STATUS])
+    for name, value in (("anabranch_lane_lag_seconds", 2.5), ("anabranch_lane_latency_seconds", 0.012)):
+        key = (name, frozenset(LABELS.items()))
+        assert key not in unknown
+        assert known[key] == value
 
 
 def test_a_target_that_cannot_be_read_is_down_and_tells_nothing_about_lanes() -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.unit
 
 def sample(at_ms: int, rate: float) -> Sample:
     """A link at one moment."""
-    return Sample(at_ms, rate, 0.0, None, None, None, 0)
+    return Sample(at_ms, rate, 0.0, None, None, None, None, 0)
 
 
 def test_a_step_is_the_mean_of_its_samples_and_a_gap_is_not_known() -> None:

@@ -100,6 +100,7 @@ AGREED = replace(PROGRESS, source_epoch=(998, 7))
 SEEN = replace(AGREED, source_seen_ms=1_760_000_000_400)
 AWAY = replace(SEEN, state=LaneState.UNREACHABLE, lag_bytes=None, lag_seconds=None)
 LOOKED = replace(SEEN, target_epoch=(1003, 4))
+COPYING = replace(LOOKED, state=LaneState.COPYING, stop_reason=None, stop_offset=None, latency_ms=12)
 PLAN = LinkPlan(
     link="old-new",
     owner="driver-1/4700",

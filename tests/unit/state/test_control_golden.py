@@ -143,7 +143,12 @@ CASES: list[Case] = [
     ),
     *(
         (name, progress.lane_key(samples.LANE), progress.encode_lane(value), progress.decode_lane, value)
-        for name, value in (("lane-v3", samples.SEEN), ("lane-away-v3", samples.AWAY), ("lane-v4", samples.LOOKED))
+        for name, value in (
+            ("lane-v3", samples.SEEN),
+            ("lane-away-v3", samples.AWAY),
+            ("lane-v4", samples.LOOKED),
+            ("lane-v5", samples.COPYING),
+        )
     ),
     (
         "plan-digest-v1",
@@ -217,7 +222,7 @@ DESCRIBED = {
     "A decision": ["decision-v1"],
     "A claim": ["claim-v1", "claim-v2"],
     "A gap record": ["jump-v1"],
-    "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4"],
+    "A lane's progress": ["lane-v1", "lane-v2", "lane-v3", "lane-away-v3", "lane-v4", "lane-v5"],
     "A plan": ["plan-v1", "plan-ends-v1", "plan-digest-v1", "plan-v2", "plan-v3"],
     "A request to stop": ["stop-v1"],
     "A baseline": ["mark-v1"],

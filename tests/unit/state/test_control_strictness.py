@@ -202,7 +202,7 @@ def test_what_a_newer_version_stores_inside_is_not_dropped() -> None:
 def test_who_persisted_a_lane_is_found_without_reading_the_rest(owner: str, reason: str, at_ms: int) -> None:
     """Whatever the texts are, also those that look like a field."""
     for text in (reason, f'"owner":"{reason}","updated_at_ms":7,', '\\"owner":"x"'):
-        made = replace(samples.LOOKED, owner=owner, mode_reason=text, updated_at_ms=at_ms)
+        made = replace(samples.COPYING, owner=owner, mode_reason=text, updated_at_ms=at_ms)
         key, value = progress.lane_key(made.lane), progress.encode_lane(made)
         assert progress.persisted_by(key, value) == (owner, at_ms)
         assert progress.decode_lane(key, value) == made

@@ -4581,6 +4581,7 @@ export interface components {
             lag_records: number | null;
             lag_seconds: number | null;
             lane: string;
+            latency_ms: number | null;
             log_start: number;
             mode: components["schemas"]["LaneMode"];
             mode_reason: string;
@@ -6142,6 +6143,7 @@ export interface components {
             lag_bytes: number | null;
             lag_records: number | null;
             lag_seconds: number | null;
+            latency_ms: number | null;
             records_per_s: number;
             stopped: number;
         };
@@ -7082,6 +7084,7 @@ export interface components {
             lag_records: number | null;
             lag_seconds: number | null;
             lanes: number;
+            latency_ms: number | null;
             missing: number;
             records: number;
             records_per_s: number;

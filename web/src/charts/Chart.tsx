@@ -11,6 +11,8 @@ export interface Series {
   short: (value: number | null) => string;
   /** What the axis may step by; usually powers of ten and their halves. */
   steps?: readonly number[];
+  /** The axis goes by powers of ten from this value on, which smaller ones are drawn at. */
+  least?: number;
 }
 
 interface Props {
@@ -24,13 +26,28 @@ interface Props {
 
 const HEIGHT = 210;
 
+const linear = (): UPlot.Scale => ({ range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] });
+
+const byPowers = (least: number): UPlot.Scale => ({
+  distr: 3,
+  range: (_, __, most) => [least, 10 ** Math.ceil(Math.log10(Math.max(most, 10 * least)))],
+});
+
+const powersOfTen = (from: number, to: number): number[] =>
+  Array.from({ length: Math.round(Math.log10(to / from)) + 1 }, (_, at) => from * 10 ** at);
+
+const drawn = ({ values, least }: Series) =>
+  least === undefined ? [...values] : values.map((value) => (value === null ? null : Math.max(value, least)));
+
 /** A line over UTC time; what was not known is a gap in it. */
 export function Chart({ title, hint, times, series, summary }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const dark = useIsDark();
   const data = useRef<UPlot.AlignedData>([[], []]);
-  data.current = [[...times], [...series.values]];
+  data.current = [[...times], drawn(series)];
+  const values = useRef(series.values);
+  values.current = series.values;
   const shown = useRef(series.shown);
   shown.current = series.shown;
   const short = useRef(series.short);
@@ -47,14 +64,14 @@ export function Chart({ title, hint, times, series, summary }: Props) {
         height: HEIGHT,
         tzDate: (at) => UPlot.tzDate(new Date(at * 1000), "UTC"),
         cursor: { sync: { key: "hour" }, y: false },
-        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.08 : 1] } },
+        scales: { y: series.least === undefined ? linear() : byPowers(series.least) },
         legend: { show: false },
         hooks: {
           setCursor: [
             (one) => {
               const at = one.cursor.idx;
               const told = under.current;
-              if (told !== null) told.textContent = at == null ? "" : `${clock(one.data[0][at] ?? 0, 19)}Z: ${shown.current(one.data[1]?.[at] ?? null)}`;
+              if (told !== null) told.textContent = at == null ? "" : `${clock(one.data[0][at] ?? 0, 19)}Z: ${shown.current(values.current[at] ?? null)}`;
             },
           ],
         },
@@ -87,6 +104,7 @@ export function Chart({ title, hint, times, series, summary }: Props) {
             size: (_, labels) => 20 + 7 * Math.max(4, ...(labels ?? []).map((label) => label.length)),
             values: (_, splits) => splits.map((value) => short.current(value)),
             ...(series.steps ? { incrs: [...series.steps] } : {}),
+            ...(series.least === undefined ? {} : { splits: (_, __, from, to) => powersOfTen(from, to) }),
           },
         ],
       },
@@ -101,9 +119,9 @@ export function Chart({ title, hint, times, series, summary }: Props) {
       made.destroy();
       plot.current = null;
     };
-  }, [dark, series.label, series.steps]);
+  }, [dark, series.label, series.steps, series.least]);
   useEffect(() => {
-    plot.current?.setData([[...times], [...series.values]]);
+    plot.current?.setData(data.current);
   }, [times, series.values]);
   return (
     <figure className="panel">

@@ -47,6 +47,14 @@ export function seconds(value: number | null | undefined): string {
   return `${fixed(Math.floor(all / 86_400), 0)} d ${Math.floor((all % 86_400) / 3600)} h`;
 }
 
+/** Seconds, and less than one in milliseconds. */
+export const brief = (value: number | null | undefined): string =>
+  value == null || value >= 1 ? seconds(value) : `${whole(Math.round(value * 1000))} ms`;
+
+/** The same for axes. */
+export const compactBrief = (value: number | null): string =>
+  value === null || value >= 1 || value === 0 ? compactSeconds(value) : `${decimal(Math.round(value * 1e4) / 10)} ms`;
+
 export const counted = (value: number, one: string, many = `${one}s`): string =>
   `${whole(value)} ${value === 1 ? one : many}`;
 

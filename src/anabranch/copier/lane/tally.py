@@ -14,7 +14,9 @@ LEAST_RATE = 1.0
 class Tally:
     """What was copied, ever and lately; rates are smoothed over some seconds.
 
-    ``position`` is the source offset below which ``records`` counts all that was copied.
+    ``position`` is the source offset below which ``records`` counts all that was copied.  ``latency_ms`` is of the last
+    second in which something was copied, None where nothing was lately: how old, by its own timestamp, the newest
+    record of a batch was as the target acknowledged it, of the batch for which that was longest.
     """
 
     records: int = 0
@@ -22,10 +24,16 @@ class Tally:
     position: int = 0
     records_per_s: float = 0.0
     bytes_per_s: float = 0.0
+    latency_ms: int | None = None
+    _oldest_ms: int | None = None
     _seen: tuple[int, int, float] = (0, 0, 0.0)
 
+    def note_age(self, ms: int) -> None:
+        """The newest record of a batch was so old when it was acknowledged; below 0 where clocks differ."""
+        self._oldest_ms = max(0, ms, self._oldest_ms or 0)
+
     def measure(self, now: float) -> None:
-        """Take the rates again; called about once a second."""
+        """Take the rates and the latency again; called about once a second."""
         records, size, before = self._seen
         if before and now > before:
             weight = min(1.0, (now - before) / 3)
@@ -33,6 +41,9 @@ class Tally:
             self.bytes_per_s += weight * ((self.bytes - size) / (now - before) - self.bytes_per_s)
             if self.records == records and self.bytes_per_s < LEAST_RATE:
                 self.records_per_s = self.bytes_per_s = 0.0  # what fades away for ever would be news for ever
+                self.latency_ms = None
+        if self._oldest_ms is not None:
+            self.latency_ms, self._oldest_ms = self._oldest_ms, None
         self._seen = (self.records, self.bytes, now)
 
     def add_found(self, ranges: OffsetMap) -> None:

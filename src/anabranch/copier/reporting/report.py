@@ -78,6 +78,7 @@ def report(lane: Lane, owner: str, paused: bool, at_ms: int) -> LaneProgress:
         source_epoch=lane.note_epoch(),
         source_seen_ms=seen_ms,
         target_epoch=lane.known_to(),
+        latency_ms=tally.latency_ms,
     )
 
 

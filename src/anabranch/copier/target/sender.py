@@ -26,6 +26,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
+from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneMode
 from anabranch.offsets.errors import RangeOrderError
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
@@ -45,6 +46,7 @@ class _Sent:
     lane: Lane
     active: ActiveOwnership
     size: int
+    newest_ms: int
 
 
 class Sender:
@@ -179,7 +181,7 @@ class Sender:
             topic_id = lane.assignment.target_id.uuid
             outgoing.append(produce.Outgoing(target.topic, topic_id, target.partition, records))
             key = topic_id if self._version >= produce.BY_ID else target.topic
-            sent[(key, target.partition)] = _Sent(lane, active, header.size)
+            sent[(key, target.partition)] = _Sent(lane, active, header.size, header.max_timestamp)
             total += header.size
             if batch.frame is not None:
                 # The request is built below, before anything else can run: the bytes are copied by then.
@@ -234,6 +236,8 @@ class Sender:
         else:
             try:
                 one.lane.copied.add(runs, one.size)
+                if one.newest_ms >= 0:
+                    one.lane.copied.tally.note_age(now_ms() - one.newest_ms)
                 one.lane.copied.target_start = answer.log_start
             except RangeOrderError as error:
                 one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)

@@ -162,6 +162,11 @@ def _of_lanes(statuses: Sequence[LinkStatus]) -> list[Metric]:
             "Age of the oldest record not copied yet; left out where unknown",
             lambda lane: lane.lag_seconds,
         ),
+        "anabranch_lane_latency_seconds": (
+            "Age of the newest record of a batch, by its own timestamp, as the target acknowledged it: the longest of "
+            "the last second; left out where nothing was copied lately",
+            lambda lane: None if lane.latency_ms is None else lane.latency_ms / 1000,
+        ),
         "anabranch_lane_lag_known": (
             "1 if the source's end is known, 0 if the source or the lane's worker has not answered for ten seconds",
             lambda lane: lane.knows_source,

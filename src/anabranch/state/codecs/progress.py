@@ -20,8 +20,9 @@ from anabranch.state.codecs.topics import PROGRESS
 VERSION = 1
 PLAN_VERSION = 3
 _WITHOUT_OUTLIVED = 2  # a plan without ``outlived``; one of version 1 has neither ``looked_at_ms`` nor ``left_out``
-LANE_VERSION = 4
-_WITHOUT_TARGET = 3  # a lane's progress without ``target_epoch``
+LANE_VERSION = 5
+_WITHOUT_LATENCY = 4  # a lane's progress without ``latency_ms``
+_WITHOUT_TARGET = 3  # and without ``target_epoch``
 _WITHOUT_SOURCE = 2  # and without ``source_seen_ms``
 _FIRST = 1  # and without ``source_epoch``
 _LANE_AND_OFFSET = re.compile(r"^lane \S+(?: stopped at source offset [\d,]+)?: ")
@@ -64,8 +65,11 @@ def parse_key(key: bytes) -> LaneKey | tuple[str, ProgressRecordKind]:
 def encode_lane(progress: LaneProgress) -> bytes:
     """The value of a lane's progress: of the oldest version that can say it, for older readers."""
     fields = lane_fields(progress)
-    if progress.target_epoch is not None:
+    if progress.latency_ms is not None:
         return dump(LANE_VERSION, fields)
+    del fields["latency_ms"]
+    if progress.target_epoch is not None:
+        return dump(_WITHOUT_LATENCY, fields)
     del fields["target_epoch"]
     if progress.source_seen_ms is not None or progress.lag_bytes is None:
         return dump(_WITHOUT_TARGET, fields)
@@ -106,6 +110,7 @@ def lane_fields(progress: LaneProgress) -> dict[str, Any]:
         "target_epoch": None
         if progress.target_epoch is None
         else {"end": progress.target_epoch[0], "epoch": progress.target_epoch[1]},
+        "latency_ms": progress.latency_ms,
     }
 
 
@@ -158,6 +163,7 @@ def decode_lane(key: bytes, value: bytes) -> LaneProgress:
             source_epoch=_epoch(fields, "source_epoch", "position"),
             source_seen_ms=fields.optional_integer("source_seen_ms") if fields.has("source_seen_ms") else None,
             target_epoch=_epoch(fields, "target_epoch", "end"),
+            latency_ms=fields.optional_integer("latency_ms") if fields.has("latency_ms") else None,
         )
 
 

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../../api/client";
 import { ProblemError } from "../../api/problem";
 import { laneQuery, rangesQuery } from "../../api/queries";
-import { bytes, perSecond, rate, seconds, whole } from "../../format/numbers";
+import { brief, bytes, perSecond, rate, seconds, whole } from "../../format/numbers";
 import { Age, ReadAge } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Facts } from "../../parts/Facts";
@@ -97,6 +97,7 @@ function Shown({ target, link, lane }: { target: string; link: string; lane: Sch
           { label: "Lag", value: whole(lane.lag_records), note: `records, ${bytes(lane.lag_bytes)}` },
           { label: "Behind", value: seconds(lane.lag_seconds) },
           { label: "Rate", value: perSecond(lane.records_per_s), note: rate(lane.bytes_per_s) },
+          ...(lane.latency_ms === null ? [] : [{ label: "Latency", value: brief(lane.latency_ms / 1000), note: "from its timestamp to the target" }]),
           { label: "Copied", value: whole(lane.records), note: `records, ${bytes(lane.bytes)}` },
         ]}
       />

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
 import { historyQuery } from "../../api/queries";
 import { Chart } from "../../charts/Chart";
-import { compact, compactSeconds, counted, perSecond, rate, seconds, whole } from "../../format/numbers";
+import { brief, compact, compactBrief, compactSeconds, counted, perSecond, rate, seconds, whole } from "../../format/numbers";
 import { moment } from "../../format/times";
 import { Empty } from "../../parts/Empty";
 import { Fetched } from "../../parts/Fetched";
@@ -45,7 +45,7 @@ interface Spec {
   /** What exactly is measured. */
   hint: string;
   label: string;
-  name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds";
+  name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds" | "latency_ms";
   shown: Shown;
   short: Shown;
 }
@@ -79,14 +79,29 @@ const SERIES: readonly Spec[] = [
     title: "Lag in seconds",
     hint:
       "Of the worst lane: the age, by the records' own timestamps, of the oldest batch that is not on the target yet; 0 where " +
-      "none waits. Records of last year are a year old until they are copied. How long a record takes from its producer to " +
-      "the target is not measured.",
+      "none waits. Records of last year are a year old until they are copied.",
     label: "behind",
     name: "lag_seconds",
     shown: seconds,
     short: compactSeconds,
   },
+  {
+    title: "Latency",
+    hint:
+      "Of the slowest lane: from a record's own timestamp until the target acknowledged it, the longest of the last second, " +
+      "drawn by powers of ten. Not known where nothing was copied; where old records are copied, it is their age.",
+    label: "latency",
+    name: "latency_ms",
+    shown: brief,
+    short: compactBrief,
+  },
 ];
+
+/** Of what is measured in milliseconds seconds are drawn. */
+function valueOf(sample: Sample, name: Spec["name"]): number | null {
+  const value = sample[name];
+  return name === "latency_ms" && value !== null ? value / 1000 : value;
+}
 
 /** Whole seconds, minutes and hours. */
 const TIMES = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 604_800];
@@ -95,13 +110,13 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {
     const times = samples.map((sample) => sample.at_ms / 1000);
     return SERIES.map(({ title, hint, label, name, shown, short }) => {
-      const values = samples.map((sample) => sample[name]);
+      const values = samples.map((sample) => valueOf(sample, name));
       const known = values.filter((value): value is number => value !== null);
       const last = values[values.length - 1] ?? null;
       const most = known.length ? Math.max(...known) : null;
       const missing = values.length - known.length;
       const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
-      return { title, hint, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}) } };
+      return { title, hint, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}), ...(name === "latency_ms" ? { least: 0.001 } : {}) } };
     });
   }, [samples]);
   return (
@@ -125,7 +140,7 @@ function Drawn({ samples }: { samples: readonly Sample[] }) {
               label: title.toLowerCase(),
               head: title,
               number: true,
-              cell: (sample: Sample) => shown(sample[name]),
+              cell: (sample: Sample) => shown(valueOf(sample, name)),
             })),
           ]}
         />
