@@ -20,3 +20,16 @@ def test_records_of_killed_workers_are_counted() -> None:
         found = settle(life, lambda link: all(one.lag_records == 0 for one in link.lanes))
         # Logs without gaps that are copied from their first offset: as many records as offsets.
         assert [one.records for one in found.lanes] == [one.position for one in found.lanes]
+
+
+def test_the_latency_is_told_while_records_come_and_not_afterwards() -> None:
+    """Workers' clocks are some seconds off from those of who writes; a source that was away for long shows in it."""
+    with following() as life:
+        found = settle(life, lambda link: all(one.latency_ms is not None for one in link.lanes))
+        assert all(one.latency_ms is not None and 0 <= one.latency_ms < 4_000 for one in found.lanes)
+        life.world.network.cut("*", "target")
+        life.world.scheduler.run(lambda: False, 8.0)
+        life.world.network.heal()
+        settle(life, lambda link: any((one.latency_ms or 0) >= 4_000 for one in link.lanes))
+        life.load.stop()
+        settle(life, lambda link: all(one.latency_ms is None for one in link.lanes))
