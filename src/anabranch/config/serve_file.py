@@ -67,7 +67,7 @@ class ArtifactsShape(FileShape):
         default=None, description="A directory, or a URI such as s3://bucket/artifacts; default: beside jobs' files."
     )
     dependencies: bool = Field(
-        default=True, description="Whether pip is asked, at an upload, for the wheels that it needs."
+        default=True, description="Whether pip, or Maven, is asked at an upload for what it needs."
     )
     most: int = Field(
         default=200 << 20,

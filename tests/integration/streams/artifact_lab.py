@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,12 +112,18 @@ def _events(text: str) -> Iterator[StreamEvent]:
 
 def jar(directory: Path, word: str) -> tuple[str, bytes]:
     """A jar with the class ``acme.Greet``, compiled here."""
-    home = directory / word
+    return "acme.jar", compiled(directory / word, "Greet", JAVA % word)
+
+
+def compiled(home: Path, name: str, source: str, libraries: Sequence[Path] = (), pom: str = "") -> bytes:
+    """A jar with a class of the package ``acme``, compiled here, and with its pom where it has one."""
     home.mkdir()
-    source = home / "Greet.java"
-    source.write_text(JAVA % word, encoding="utf-8")
+    (home / f"{name}.java").write_text(source, encoding="utf-8")
     jars = Path(pyspark.__file__).parent / "jars"
-    classes = ":".join(map(str, jars.glob("spark-sql-api_*.jar")))
-    subprocess.run(["javac", "-cp", classes, "-d", str(home), str(source)], check=True)
+    classes = ":".join(map(str, [*jars.glob("spark-sql-api_*.jar"), *libraries]))
+    subprocess.run(["javac", "-cp", classes, "-d", str(home), str(home / f"{name}.java")], check=True)
     subprocess.run(["jar", "cf", str(home / "acme.jar"), "-C", str(home), "acme"], check=True)
-    return "acme.jar", (home / "acme.jar").read_bytes()
+    if pom:
+        with zipfile.ZipFile(home / "acme.jar", "a") as archive:
+            archive.writestr(f"META-INF/maven/acme/{name.lower()}/pom.xml", pom)
+    return (home / "acme.jar").read_bytes()

@@ -41,7 +41,7 @@ def upload(
     service: ServiceOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Save a file as a version of an artifact, with the wheels that it needs; what runs stays as it was saved.
+    """Save a file as a version of an artifact, with what it needs; what runs stays as it was saved.
 
     Nothing of it is run: its functions are read from its source, or from its class files.
     """

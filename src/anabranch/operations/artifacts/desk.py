@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.checkpoints.errors import MissingFileError
 from anabranch.errors import RefusedError
+from anabranch.operations.artifacts import resolving_jars
 from anabranch.operations.artifacts.resolving import resolve
 from anabranch.storage.hashed import HashedFiles
 from anabranch.storage.opening import open_files
@@ -36,7 +37,7 @@ class NotUploadedError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class ArtifactSettings:
-    """``place`` is a directory or a URI; ``dependencies`` says whether a package index is asked for what wheels need.
+    """``place`` is a directory or a URI; ``dependencies`` says whether an index is asked for what an upload needs.
 
     ``most`` is how many bytes an upload has at most, and all that it needs together.
     """
@@ -80,11 +81,12 @@ class ArtifactDesk:
         known = self._resolved.get(file.sha256)
         if known is not None and all(files.has(one.sha256, one.size) for one in known):
             return known
-        if content.kind is ArtifactKind.JAR:
-            return ()
-        wheel = data if content.kind is ArtifactKind.WHEEL else None
         reaches, most = self.settings.dependencies, self.settings.most
-        found = resolve(file.file, wheel, content.requires, reaches_index=reaches, most=most)
+        if content.kind is ArtifactKind.JAR:
+            found = resolving_jars.resolve(file.file, content.needs, reaches_index=reaches, most=most)
+        else:
+            wheel = data if content.kind is ArtifactKind.WHEEL else None
+            found = resolve(file.file, wheel, content.requires, reaches_index=reaches, most=most)
         made = tuple(ArtifactFile(name, files.put(found[name]), len(found[name])) for name in sorted(found))
         self._resolved[file.sha256] = made
         while len(self._resolved) > _REMEMBERED:

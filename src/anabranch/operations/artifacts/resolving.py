@@ -8,10 +8,7 @@ installed here: so what asks for another version of them is refused, and nobody'
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -19,21 +16,12 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from anabranch.operations.artifacts.limited import SECONDS, limited
 from anabranch.streams.artifacts.errors import UnresolvedDependencyError
 
 PROVIDED = ("anabranch", "pyspark", "py4j", "pyarrow", "pandas", "numpy")
-RESOLVE_S = 300.0
 _LOCAL = "+anabranch"
 """The local part of the version of what is provided; no index has one of that name."""
-_LIMITED = """
-import resource, runpy, sys
-most, cpu = int(sys.argv[1]), int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-sys.argv = ["pip", *sys.argv[3:]]
-runpy.run_module("pip", run_name="__main__")
-"""
 _MISSING = re.compile(r"No matching distribution found for (?P<what>.+)")
 _ASKED = re.compile(r" depends on |The user requested ")
 _DIRECT = re.compile(r"^[^;]*@")
@@ -79,25 +67,11 @@ def resolve(
 
 
 def _run(file: str, words: Sequence[str], most: int, reaches_index: bool) -> None:
-    command = [sys.executable, "-I", "-c", _LIMITED, str(max(most, 1 << 20)), str(int(RESOLVE_S)), *words]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
     try:
-        told, _ = process.communicate(timeout=RESOLVE_S)
-    except subprocess.TimeoutExpired:
-        raise UnresolvedDependencyError(file, f"pip has not found it within {RESOLVE_S:g} s") from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if process.returncode:
+        code, told = limited([sys.executable, "-I", "-m", "pip", *words], most)
+    except TimeoutError:
+        raise UnresolvedDependencyError(file, f"pip has not found it within {SECONDS:g} s") from None
+    if code:
         problem = _problem(told)
         if reaches_index:
             raise UnresolvedDependencyError(file, problem)

@@ -24,7 +24,7 @@ from anabranch.streams.artifacts.values import (
 class SaveArtifactPlan:
     """A version that would be saved; ``more`` counts functions that are not listed, ``is_new`` is of the artifact.
 
-    ``modules`` are those at the top of a wheel; ``dependencies`` are the wheels that it brings along.
+    ``modules`` are those at the top of a wheel; ``dependencies`` are the wheels or jars that it brings along.
     """
 
     artifact: str

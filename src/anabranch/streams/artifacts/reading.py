@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from email.parser import Parser
 from pathlib import PurePosixPath
 
-from anabranch.streams.artifacts import java_functions, python_code
+from anabranch.streams.artifacts import java_functions, poms, python_code
 from anabranch.streams.artifacts.class_files import JavaClass, java_class
 from anabranch.streams.artifacts.errors import NotAnArtifactError
+from anabranch.streams.artifacts.poms import JarNeeds
 from anabranch.streams.artifacts.python_code import MODULE, PythonProblem
 from anabranch.streams.artifacts.values import ArtifactFunction, ArtifactKind, kind_of
 
@@ -36,7 +37,7 @@ _METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 
 @dataclass(frozen=True, slots=True)
 class ArtifactContent:
-    """What a file holds; ``requires`` is what it declares that it needs, as ``pip`` reads it.
+    """What a file holds; ``requires`` is what it declares that it needs, as ``pip`` reads it; ``needs`` is a jar's.
 
     ``modules`` are those at the top of a wheel.  ``more`` counts the functions beyond ``MOST_FUNCTIONS``.
     """
@@ -46,6 +47,7 @@ class ArtifactContent:
     requires: tuple[str, ...] = ()
     modules: tuple[str, ...] = field(default=())
     more: int = 0
+    needs: JarNeeds = field(default=JarNeeds())
 
 
 def read(file: str, data: bytes) -> ArtifactContent:
@@ -135,7 +137,8 @@ def _jar(file: str, archive: zipfile.ZipFile) -> ArtifactContent:
     if not classes:
         raise NotAnArtifactError(file, "it has no class")
     every = tuple(java_functions.functions(classes))
-    return ArtifactContent(ArtifactKind.JAR, every[:MOST_FUNCTIONS], more=max(0, len(every) - MOST_FUNCTIONS))
+    cut, more = every[:MOST_FUNCTIONS], max(0, len(every) - MOST_FUNCTIONS)
+    return ArtifactContent(ArtifactKind.JAR, cut, more=more, needs=poms.needs(file, archive))
 
 
 def _check_modules(file: str, modules: set[str]) -> None:

@@ -56,7 +56,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactVersion:
-    """What was uploaded, with the wheels that it needs; never changed.  ``number`` is from 1, and used once."""
+    """What was uploaded, with the wheels or jars that it needs; never changed.  ``number`` is from 1, and used once."""
 
     number: int
     at_ms: int

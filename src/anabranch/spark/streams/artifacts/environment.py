@@ -26,6 +26,7 @@ from anabranch.spark.streams.artifacts.errors import ArtifactClashError, NoEnvir
 from anabranch.storage.hashed import HashedFiles, OtherBytesError
 from anabranch.storage.opening import open_files
 from anabranch.streams.artifacts.errors import ArtifactKeptBadlyError
+from anabranch.streams.artifacts.poms import artifact_of
 from anabranch.streams.artifacts.reading import check_members, installed_path
 from anabranch.streams.artifacts.references import SCHEME, resources
 from anabranch.streams.artifacts.values import ArtifactKind, kind_of
@@ -114,6 +115,9 @@ class RunEnvironment:
         if kind is ArtifactKind.JAR:
             jar = self.directory / "jars" / file
             self._write(name, jar, data)
+            owner, before = self._owners.setdefault(f"jar {artifact_of(file)}", (name, file))
+            if before != file:  # whose classes would be found first nobody has said
+                raise ArtifactClashError(owner, name, f"{artifact_of(file)} ({before}, {file})")
             if jar not in self.jars:
                 self.jars.append(jar)
             return

@@ -1,0 +1,46 @@
+"""A program that looks for what an upload needs: a process of its own with limits, ended with all that it began."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+SECONDS = 300.0
+_LEAST_BYTES = 1 << 20
+_LIMITED = """
+import os, resource, sys
+most, cpu = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def limited(command: Sequence[str], most: int) -> tuple[int, str]:
+    """The exit code of a command, which begins with a path, and what it printed.
+
+    No file that it writes has more than ``most`` bytes (1 MiB at least).  Raises TimeoutError after ``SECONDS``.
+    """
+    limits = str(max(most, _LEAST_BYTES)), str(int(SECONDS))
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", _LIMITED, *limits, *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        told, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return process.returncode, told
