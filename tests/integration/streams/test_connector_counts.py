@@ -80,6 +80,29 @@ def test_kafka_counts_what_is_read_and_what_is_committed(
     assert [one["rows_out"] for one in lab.progress if one["rows_in"]] == [200, 300, 300]
 
 
+@pytest.mark.parametrize("provider", ["parquet", "noop"])
+def test_what_spark_does_not_say_of_its_own_sinks_is_counted(
+    spark: SparkSession, tmp_path: Path, here: SandboxCluster, provider: str
+) -> None:
+    """The rows that are written, batch by batch; a query that was stopped and goes on counts what is new."""
+    topic = views(here, f"seen-{provider}")
+    options = f"OPTIONS (path '{tmp_path / 'out'}')" if provider == "parquet" else ""
+    script = READ.format(topic=topic) + (
+        f"CREATE TABLE kept USING {provider} {options};"
+        "INSERT INTO kept SELECT page, n FROM STREAM views WHERE n >= 100;"
+    )
+    lab = StreamLab.of(spark, tmp_path, here)
+    lab.run(script)
+    assert [one["rows_out"] for one in lab.progress if one["rows_in"]] == [200, 300, 300]
+    assert sink_of(lab).records == 800
+    produce_json(here, topic, [{"page": "/more", "n": ROWS + n} for n in range(20)])
+    lab = StreamLab.of(spark, tmp_path, here)
+    lab.run(script)
+    assert sink_of(lab).records == 20
+    if provider == "parquet":
+        assert spark.read.parquet(str(tmp_path / "out")).count() == 820
+
+
 def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_path: Path, here: SandboxCluster) -> None:
     """The target's one broker is gone for some seconds while a query writes; nothing is an error once it is back."""
     with SandboxCluster.start(ClusterSpec("away", overrides=RESTARTED)) as away:

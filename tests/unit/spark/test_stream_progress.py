@@ -23,7 +23,7 @@ from anabranch.spark.streams.clusters import ContextClusters, UnaskedClusters, U
 from anabranch.spark.streams.kafka_tables import check, start_of, topics_of
 from anabranch.spark.streams.progress import QueryTotals, lag, progress_fields, sink_fields, source_name
 from anabranch.spark.streams.running import checkpoint_of, trigger_of
-from anabranch.spark.streams.sinks.port import SinkCounts
+from anabranch.spark.streams.sinks.port import OBSERVED, SinkCounts
 from anabranch.streams.errors import ScriptError
 from anabranch.streams.events import StreamEventKind, read_event
 from anabranch.streams.lines import LineFile
@@ -99,6 +99,17 @@ def test_a_sink_of_ours_says_itself_what_it_wrote_and_an_idle_trigger_is_no_batc
     assert (told["rows_out"], told["sink"]["records"], told["lag"], told["watermark"]) == (5, 8, None, None)
     assert totals.fields() == {"batches": 0, "rows_in": 0, "rows_out": 5}
     assert progress_fields("q", json.dumps(idle), QueryTotals(), None)["rows_out"] is None
+
+
+def test_of_a_sink_that_says_nothing_spark_has_counted_what_went_by() -> None:
+    """Of the progresses in which something did; where Spark says how many it wrote, that counts."""
+    silent = {**PROGRESS, "sink": {"numOutputRows": -1}}
+    totals = QueryTotals()
+    for seen, wanted in (({}, None), ({OBSERVED: {"records": 4}}, 4), ({OBSERVED: {"records": 2}}, 6)):
+        told = progress_fields("q", json.dumps({**silent, "observedMetrics": seen}), totals, None)
+        assert (told["rows_out"], told["sink"]["records"]) == (seen.get(OBSERVED, {}).get("records"), wanted)
+    both = {**PROGRESS, "observedMetrics": {OBSERVED: {"records": 9}}}
+    assert progress_fields("q", json.dumps(both), QueryTotals(), None)["rows_out"] == 3
 
 
 def test_lag_counts_partitions_that_a_batch_has_not_seen() -> None:

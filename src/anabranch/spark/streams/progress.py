@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from anabranch.spark.streams.sinks.port import SinkCounts
+from anabranch.spark.streams.sinks.port import OBSERVED, SinkCounts
 
 _NONE_YET = "1970-01-01T00:00:00.000Z"
 _SOURCE = re.compile(r"(?:[\w.]+\.)?(\w+)(?:\[(.*)\]|@[0-9a-f]+)?")
@@ -51,10 +51,10 @@ def progress_fields(query: str, told: str, totals: QueryTotals, counts: SinkCoun
     rows_out: int | None = int((fields.get("sink") or {}).get("numOutputRows", -1))
     if counts is not None:
         rows_out, totals.sunk = counts.records - totals.sunk, counts.records
-    elif rows_out is not None and rows_out < 0:
-        rows_out = None
     else:
-        totals.told = (totals.told or 0) + (rows_out or 0)
+        rows_out = _written(fields) if rows_out is None or rows_out < 0 else rows_out
+        if rows_out is not None:
+            totals.told = (totals.told or 0) + rows_out
     states = fields.get("stateOperators") or []
     durations = fields.get("durationMs") or {}
     watermark = (fields.get("eventTime") or {}).get("watermark")
@@ -76,6 +76,12 @@ def progress_fields(query: str, told: str, totals: QueryTotals, counts: SinkCoun
         "sources": _sources(sources, totals),
         "sink": sink_fields(totals, counts),
     }
+
+
+def _written(fields: Mapping[str, Any]) -> int | None:
+    """The records that Spark has seen go by on their way to a sink of which it does not say how many it took."""
+    seen = (fields.get("observedMetrics") or {}).get(OBSERVED)
+    return None if seen is None else int(seen.get("records") or 0)
 
 
 def sink_fields(totals: QueryTotals, counts: SinkCounts | None) -> dict[str, int | None]:

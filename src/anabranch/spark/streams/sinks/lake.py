@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from anabranch.spark.streams.lake_tables import LAKES, NO_CLASS, NoLakeConnectorError
 from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
 from anabranch.spark.streams.sinks.options import SinkOptions
-from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
+from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind, observed
 from anabranch.streams.tables import TableDeclaration
 
 _NEW = ("DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND")
@@ -47,7 +47,7 @@ class LakeTable:
             raise SinkSchemaError(self._sink, tuple(problems), "CAST the columns in the query, or ALTER TABLE it")
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
-        return rows.writeStream.format(self._provider).option("path", self._place).outputMode("append")
+        return observed(rows).writeStream.format(self._provider).option("path", self._place).outputMode("append")
 
     def _schema(self) -> StructType | None:
         """What the table has, None where it will be made by the first batch."""

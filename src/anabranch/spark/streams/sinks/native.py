@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from anabranch.errors import InvalidFieldError
 from anabranch.spark.streams.native_tables import FILES
-from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind
+from anabranch.spark.streams.sinks.port import QueryIdentity, SinkCounts, SinkKind, observed
 from anabranch.streams.connectors import option
 from anabranch.streams.tables import TableDeclaration
 
@@ -39,7 +39,7 @@ class NativeTable:
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         left_out = {PARTITION_BY, *(name.lower() for name in _READING_ALONE)}
         options = {name: value for name, value in self._table.options.items() if name.lower() not in left_out}
-        writer = rows.writeStream.format(self._provider).options(**options).outputMode("append")
+        writer = observed(rows).writeStream.format(self._provider).options(**options).outputMode("append")
         return writer.partitionBy(*self._partitions) if self._partitions else writer
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import count, lit
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
@@ -44,6 +45,18 @@ class SinkCounts:
     errors: int = 0
     retries: int = 0
     last_batch: int = -1
+
+
+OBSERVED = "anabranch sink"
+"""Under what a progress of Spark has the records that ``observed`` has seen."""
+
+
+def observed(rows: DataFrame) -> DataFrame:
+    """The same rows, which Spark counts as they are written: for sinks of which it does not say how many they took.
+
+    A record of a task that Spark tried again may be counted twice.
+    """
+    return rows.observe(OBSERVED, count(lit(1)).alias("records"))
 
 
 @runtime_checkable
