@@ -183,7 +183,7 @@ def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: 
 
 def offered() -> set[str]:
     """The sample names of a full scrape."""
-    status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0),))
+    status = replace(STATUS, lanes=(replace(LANE, lag_seconds=1.0, latency_ms=5),))
     served = own_metrics({"new": True}, True, 1, {200: 1})
     routes = route_metrics(1, {("live", "new"): 1}, {"new": 0})
     clients = client_metrics({("shop", "consumer"): Sums(1, 2, 3)}, {"shop": 4})
