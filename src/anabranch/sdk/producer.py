@@ -131,6 +131,7 @@ class Producer(RoutedWriter):
             self._session.close()
         with self._changed:
             self._inner = self._inner if called_back else None
+            self._sent.end()
         return True
 
     def __len__(self) -> int:

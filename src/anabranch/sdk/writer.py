@@ -34,6 +34,7 @@ from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
 from anabranch.sdk.routed import RoutedClient
+from anabranch.sdk.sent import Sent
 
 _FLUSH_S = 0.2
 _IDLE_S = 5.0
@@ -57,7 +58,7 @@ class RoutedWriter(RoutedClient):
         self._deadline = 0.0
         self._in_transaction = False
         self._is_transactional = self._must_init = False
-        self._linked = Linked()
+        self._linked, self._sent = Linked(), Sent(given)
         self._end = _CLOSED
         self._session.register()
         self._session.follow()
@@ -279,7 +280,9 @@ class RoutedWriter(RoutedClient):
         assert target is not None
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
-            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target)), 0
+            left, life = self._inner, self._sent.another()
+            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target, **life.callbacks)), 0
+            self._sent.goes_on(left, life)
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
         self._orders.connected(target)
@@ -355,6 +358,8 @@ class RoutedWriter(RoutedClient):
 
     def tick(self) -> None:
         """An application that makes no calls is paused from here: at once where nothing is outstanding."""
+        if self._sent.waits:
+            self._sent.look()
         with self._changed:
             if self._orders.phase is not Phase.PAUSING or self._closed:
                 self._deadline = 0.0
@@ -381,4 +386,5 @@ class RoutedWriter(RoutedClient):
         """What is reported."""
         with self._changed:
             self._counts.records = self._gate.passed() - self._detours
+            self._counts.bytes = max(self._counts.bytes, self._sent.bytes)
             return self._counts.report()

@@ -80,7 +80,7 @@ def client_metrics(sums: Mapping[Side, Sums], lags: Mapping[str, int]) -> Iterat
         ),
         "bytes": (
             "anabranch_client_bytes",
-            "Bytes of the values that consumers have read; producers do not count them",
+            "Bytes of the values that consumers have read, and of keys and values that producers have sent, if counted",
         ),
         "errors": (
             "anabranch_client_errors",

@@ -101,13 +101,18 @@ class PlainConsumer:
 
 
 class PlainProducer:
-    """A producer that keeps what it is handed; ``lost`` acknowledges nothing, and tells it as it is purged."""
+    """A producer that keeps what it is handed; ``lost`` acknowledges nothing, and tells it as it is purged.
+
+    ``statistics`` are told by ``poll``.
+    """
 
     made: ClassVar[list[PlainProducer]] = []
     lost: ClassVar[bool] = False
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        self.config = dict(config)
         self.topics: list[str] = []
+        self.statistics: list[str] = []
         self.waiting: list[Callable[..., None] | None] = []
         self.calls: list[str] = []
         self.made.append(self)
@@ -118,7 +123,10 @@ class PlainProducer:
             self.waiting.append(on_delivery)
 
     def poll(self, timeout: float) -> int:
-        return 0
+        told, self.statistics = self.statistics, []
+        for text in told:
+            self.config["stats_cb"](text)
+        return len(told)
 
     def purge(self) -> None:
         self.calls.append("purge")
