@@ -56,7 +56,7 @@ def main(directory: str) -> None:
     spark.sql(f"CREATE TABLE lake.db.t ({COLUMNS}) USING iceberg")
     for provider, options in (("iceberg", {"table": "lake.db.t"}), ("delta", {"path": f"{directory}/delta"})):
         print(provider)
-        for wanted in (3, 0):  # a batch that is there already: Iceberg takes its rows and commits nothing, Delta does not
+        for wanted in (3, 0):  # of a batch that is there Iceberg takes the rows and commits nothing
             sink = _sink(provider, **options)
             rows = spark.readStream.schema(COLUMNS).parquet(f"{directory}/rows")
             sink.check(rows.schema)
