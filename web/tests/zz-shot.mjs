@@ -1,2 +1,0 @@
-import test, { before, after } from "node:test";
-import { launch } from "./support/chromium.mjs";
