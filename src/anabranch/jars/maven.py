@@ -22,6 +22,12 @@ def is_here() -> bool:
     return shutil.which("mvn") is not None
 
 
+def copying(pom: Path, to: Path) -> list[str]:
+    """The words by which Maven puts what a pom needs to run into a directory."""
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={to}", "-DincludeScope=runtime"]
+    return ["-q", "-B", "-f", str(pom), *goal]
+
+
 def copy(name: str, pom: bytes, jars: Path) -> str:
     """Put the jars of a pom into a directory, and say how; three attempts.
 
@@ -32,12 +38,11 @@ def copy(name: str, pom: bytes, jars: Path) -> str:
         raise MissingProgramError("mvn", f"bringing the jars of {name}", _HINT)
     pom_path = jars.parent / "pom.xml"
     pom_path.write_bytes(pom)
-    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
     for attempt in range(_ATTEMPTS):
         # What could not be had is remembered by Maven, and not asked for again but with -U.
         again = ["-U"] if attempt else []
         done = subprocess.run(
-            [maven, "-q", "-B", *again, "-f", str(pom_path), *goal],
+            [maven, *again, *copying(pom_path, jars)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from anabranch.operations.artifacts.limited import SECONDS, limited
+from anabranch.operations.artifacts.limited import limited, read_all
 from anabranch.streams.artifacts.errors import UnresolvedDependencyError
 
 PROVIDED = ("anabranch", "pyspark", "py4j", "pyarrow", "pandas", "numpy")
@@ -59,18 +59,12 @@ def resolve(
             (directory / file).write_bytes(data)
             words += ["--", str(directory / file)]
         _run(file, words, most, reaches_index)
-        found = [one for one in sorted(brought.iterdir()) if one.name != file and _LOCAL not in one.name]
-        if (total := sum(one.stat().st_size for one in found)) > most:
-            problem = f"what it needs has {total:,} bytes, more than {most:,}"
-            raise UnresolvedDependencyError(file, problem, "require less, or raise the service's artifacts.most")
-        return {one.name: one.read_bytes() for one in found}
+        found = (one for one in brought.iterdir() if one.name != file and _LOCAL not in one.name)
+        return read_all(file, found, most)
 
 
 def _run(file: str, words: Sequence[str], most: int, reaches_index: bool) -> None:
-    try:
-        code, told = limited([sys.executable, "-I", "-m", "pip", *words], most)
-    except TimeoutError:
-        raise UnresolvedDependencyError(file, f"pip has not found it within {SECONDS:g} s") from None
+    code, told = limited("pip", file, [sys.executable, "-I", "-m", "pip", *words], most)
     if code:
         problem = _problem(told)
         if reaches_index:

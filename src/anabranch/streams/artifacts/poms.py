@@ -23,7 +23,7 @@ _STEM = re.compile(r"(?P<artifact>.+?)-\d[^/]*\.jar")
 _PROPERTY = re.compile(r"\$\{([^{}]*)\}")
 _DEEPEST = 10
 _LEFT_OUT = frozenset({"test", "provided", "system", "import"})
-_PARTS = ("groupId", "artifactId", "version", "type", "classifier", "scope")
+_NAME = ("groupId", "artifactId", "version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,18 @@ def _pom(file: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Pom:
 def _declared(root: ElementTree.Element, path: str, known: Mapping[str, str]) -> Iterator[tuple[JarNeed, bool]]:
     for one in root.iterfind(path):
         excluded = tuple(_name(each, known) for each in one.iterfind("exclusions/exclusion"))
-        _, _, _, type_, classifier, scope = (_told(one.findtext(part, "").strip(), known) for part in _PARTS)
-        is_optional = _told(one.findtext("optional", "").strip(), known) == "true"
-        yield JarNeed(_name(one, known), type_, classifier, scope, excluded), is_optional
+        type_, classifier, scope, optional = (
+            _part(one, part, known) for part in ("type", "classifier", "scope", "optional")
+        )
+        yield JarNeed(_name(one, known), type_, classifier, scope, excluded), optional == "true"
 
 
 def _name(element: ElementTree.Element, known: Mapping[str, str]) -> JarName:
-    return JarName(*(_told(element.findtext(part, "").strip(), known) for part in _PARTS[:3]))
+    return JarName(*(_part(element, part, known) for part in _NAME))
+
+
+def _part(element: ElementTree.Element, part: str, known: Mapping[str, str]) -> str:
+    return _told(element.findtext(part, "").strip(), known)
 
 
 def _told(text: str, known: Mapping[str, str]) -> str:

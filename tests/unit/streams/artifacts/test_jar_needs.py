@@ -115,6 +115,7 @@ def test_the_pom_for_maven_has_names_alone() -> None:
     ("needed", "problem"),
     [
         (depends("acme", "other", "${env.SECRET}"), r"acme:other:\$\{env\.SECRET\} has \$\{env\.SECRET\} in it"),
+        (depends("acme", "a", "1").replace("</d", "<scope>${env.SECRET}</scope></d"), r"\$\{env\.SECRET\} in it"),
         (depends("../..", "etc", "1"), "is no name of a jar"),
         (depends("acme", "other", "1\n</version>x"), "is no XML"),
         (depends("acme", "other", "1;rm"), "is no name of a jar"),
