@@ -90,7 +90,8 @@ def client_metrics(sums: Mapping[Side, Sums], lags: Mapping[str, int]) -> Iterat
     for field, named in told.items():
         counter = CounterMetricFamily(*named, labels=("application", "role"))
         for side, one in sums.items():
-            if field != "bytes" or side[1] != ClientRole.PRODUCER.value:  # no producer counts them
+            # A producer counts them where its application asks for statistics.
+            if field != "bytes" or side[1] != ClientRole.PRODUCER.value or one.bytes:
                 counter.add_metric(side, getattr(one, field))
         yield counter
     gauge = GaugeMetricFamily(

@@ -14,7 +14,7 @@ from anabranch.model.cluster import Security, SecurityProtocol
 from anabranch.model.routing import ClientFacts, ClientReport, ClientRole, Route, RouteQuery
 from anabranch.service import client_totals
 from anabranch.service import registry as module
-from anabranch.service.client_totals import Sums
+from anabranch.service.client_totals import Sums, client_metrics
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import SplitGroupError, TooManyClientsError, UnknownClientError
 from anabranch.service.registry import KEPT_MS, Registry
@@ -250,3 +250,16 @@ def test_of_very_many_applications_the_first_are_told_apart(stored: Stored, monk
         assert told == {"(others)": 2, "shop-0": 1, "shop-1": 1}
 
     asyncio.run(run())
+
+
+def test_bytes_of_producers_are_told_where_they_are_counted() -> None:
+    """Their applications may not ask for statistics: nothing is told then, and no 0."""
+    sums = {("a", "producer"): Sums(5, 0, 1), ("b", "producer"): Sums(5, 70, 0), ("c", "consumer"): Sums()}
+    told = {
+        (sample.name, sample.labels["application"]): sample.value
+        for family in client_metrics(sums, {})
+        for sample in family.samples
+    }
+    of_bytes = {application: value for (name, application), value in told.items() if "bytes" in name}
+    assert of_bytes == {"b": 70, "c": 0}
+    assert sum("records" in name for name, _ in told) == 3
