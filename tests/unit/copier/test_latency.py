@@ -31,7 +31,7 @@ def test_it_is_the_longest_of_the_last_second_in_which_something_was_copied() ->
 
 
 def test_of_a_lane_that_copies_nothing_it_is_not_known() -> None:
-    """It goes with the rate, so that a lane that stands still is no news for ever."""
+    """It goes with the rate: of a lane that stands still nothing is persisted again and again."""
     tally = Tally()
     tally.measure(10.0)
     copied(tally, 5, 4)

@@ -7,22 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.copier.write_gate import HOLD_SECONDS, WriteGate
+from tests.unit.clock import Clock
 
 pytestmark = pytest.mark.unit
 
 
-class Clock:
-    """A clock that stands until it is moved."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_gate_is_shut_until_the_wanted_state_was_read_and_again_when_that_is_long_ago() -> None:
     """A process that was stopped and goes on writes nothing before it has read the control topics."""
-    clock = Clock()
+    clock = Clock(1000.0)
     gate = WriteGate(clock)
     assert not gate.is_open
     gate.renew(clock.now)
@@ -43,7 +35,7 @@ def test_a_gate_is_shut_until_the_wanted_state_was_read_and_again_when_that_is_l
 @given(st.integers(1, 10**9), st.lists(st.integers(1, 10**6), min_size=1, max_size=200))
 def test_a_sender_that_waits_as_told_keeps_the_rate(rate: int, sizes: list[int]) -> None:
     """Over any span no more than the rate's share and one burst of a quarter of a second leaves."""
-    clock = Clock()
+    clock = Clock(1000.0)
     gate = WriteGate(clock)
     gate.rate = rate
     begin, sent = clock.now, 0
@@ -56,4 +48,4 @@ def test_a_sender_that_waits_as_told_keeps_the_rate(rate: int, sizes: list[int])
 
 def test_without_a_rate_nobody_waits() -> None:
     """No limit is no arithmetic."""
-    assert WriteGate(Clock()).take(10**12) == 0.0
+    assert WriteGate(Clock(1000.0)).take(10**12) == 0.0

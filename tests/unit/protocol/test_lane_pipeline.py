@@ -29,6 +29,7 @@ from anabranch.protocol import (
 from anabranch.protocol.endings import LaneMisuseError
 from anabranch.protocol.guard import MARGIN_MS
 from anabranch.protocol.pipeline import IDLE_S
+from tests.unit.clock import Clock
 
 pytestmark = pytest.mark.unit
 
@@ -49,16 +50,6 @@ OWNERSHIP = Ownership(
     settled=frozenset(),
     why="asked for",
 )
-
-
-class Clock:
-    """A monotonic clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def pipeline(ownership: Ownership = OWNERSHIP, *, sole: bool = True, clock: Clock | None = None) -> Pipeline:

@@ -9,24 +9,16 @@ import pytest
 from confluent_kafka import KafkaError
 
 from anabranch.sdk import Producer, sent
+from tests.unit.clock import Clock
 from tests.unit.sdk.stand import SETTINGS, PlainProducer, Told, put_in
 
 pytestmark = pytest.mark.unit
 
 
-class Clock:
-    """Seconds, which pass when it is told."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """That of what is sent."""
-    made = Clock()
+    made = Clock(100.0)
     monkeypatch.setattr(sent, "monotonic", made)
     return made
 

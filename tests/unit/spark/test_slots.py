@@ -7,17 +7,9 @@ from pathlib import Path
 import pytest
 
 from anabranch.spark.link.slots import AGAIN_S, SETTLE_S, Slots
+from tests.unit.clock import Clock
 
 pytestmark = pytest.mark.unit
-
-
-class Clock:
-    """Seconds that a test lets pass."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
