@@ -30,8 +30,15 @@ def as_read(lanes: Iterable[LaneProgress], running: bool, now_ms: int) -> tuple[
 def _as_read(lane: LaneProgress, running: bool, silence_ms: int) -> LaneProgress:
     if running and silence_ms <= KNOWN_S * 1000:
         return lane
-    silent = replace(lane, lag_bytes=None, lag_seconds=None, latency_ms=None, records_per_s=0.0, bytes_per_s=0.0)
-    old = replace(silent, is_old=True)
+    old = replace(
+        lane,
+        is_old=True,
+        lag_bytes=None,
+        lag_seconds=None,
+        latency_ms=None,
+        records_per_s=0.0,
+        bytes_per_s=0.0,
+    )
     if lane.state is LaneState.STOPPED:
         return old
     why = f"no worker has reported on it for {silence_ms // 1000:,} s" if running else NOT_RUNNING

@@ -1,7 +1,7 @@
 """How many bytes a producer has sent on all clusters where it was, by its library's own statistics.
 
-They cost nothing for each record.  They come where the application has asked for them by ``statistics.interval.ms``:
-the library keeps all of them for the application's next ``poll``, however long that does not come.
+They are made at intervals, and not message by message.  They come where the application has asked for them by
+``statistics.interval.ms``: the library keeps all of them for its next ``poll``, however long that does not come.
 
 Invariants
     B1  the application's ``stats_cb`` is called as by the client alone: of a client that was left it hears no more.

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Schemas } from "../../api/client";
 import { historyQuery } from "../../api/queries";
-import { Chart } from "../../charts/Chart";
+import { Chart, type Series } from "../../charts/Chart";
 import { brief, compact, compactBrief, compactSeconds, counted, perSecond, rate, seconds, whole } from "../../format/numbers";
 import { moment } from "../../format/times";
 import { Empty } from "../../parts/Empty";
@@ -38,17 +38,15 @@ export default function Charts({ target, link }: Props) {
 
 type Sample = Schemas["Sample"];
 
-type Shown = (value: number | null) => string;
-
-interface Spec {
+interface Spec extends Omit<Series, "values"> {
   title: string;
   /** What exactly is measured. */
   hint: string;
-  label: string;
   name: "records_per_s" | "bytes_per_s" | "lag_records" | "lag_seconds" | "latency_ms";
-  shown: Shown;
-  short: Shown;
 }
+
+/** Whole seconds, minutes and hours. */
+const TIMES = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 604_800];
 
 const SERIES: readonly Spec[] = [
   {
@@ -84,6 +82,7 @@ const SERIES: readonly Spec[] = [
     name: "lag_seconds",
     shown: seconds,
     short: compactSeconds,
+    steps: TIMES,
   },
   {
     title: "Latency",
@@ -94,6 +93,7 @@ const SERIES: readonly Spec[] = [
     name: "latency_ms",
     shown: brief,
     short: compactBrief,
+    least: 0.001,
   },
 ];
 
@@ -103,20 +103,18 @@ function valueOf(sample: Sample, name: Spec["name"]): number | null {
   return name === "latency_ms" && value !== null ? value / 1000 : value;
 }
 
-/** Whole seconds, minutes and hours. */
-const TIMES = [0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 604_800];
-
 function Drawn({ samples }: { samples: readonly Sample[] }) {
   const drawn = useMemo(() => {
     const times = samples.map((sample) => sample.at_ms / 1000);
-    return SERIES.map(({ title, hint, label, name, shown, short }) => {
+    return SERIES.map(({ title, hint, name, ...series }) => {
+      const { shown } = series;
       const values = samples.map((sample) => valueOf(sample, name));
       const known = values.filter((value): value is number => value !== null);
       const last = values[values.length - 1] ?? null;
       const most = known.length ? Math.max(...known) : null;
       const missing = values.length - known.length;
       const summary = `now ${shown(last)}, at most ${shown(most)}${missing ? `, not known for ${counted(missing, "point")}` : ""}`;
-      return { title, hint, times, summary, series: { label, values, shown, short, ...(name === "lag_seconds" ? { steps: TIMES } : {}), ...(name === "latency_ms" ? { least: 0.001 } : {}) } };
+      return { title, hint, times, summary, series: { ...series, values } };
     });
   }, [samples]);
   return (
