@@ -77,7 +77,7 @@ def texts() -> Iterator[tuple[str, str]]:
     """All that people read."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for text in messages(path):
-            yield str(path.relative_to(ROOT)), text
+            yield str("src" / path.relative_to(PACKAGE.parent)), text
     yield from pages()
 
 
