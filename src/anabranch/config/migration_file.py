@@ -21,6 +21,7 @@ from anabranch.migration.spec import (
     JobKind,
     Limits,
     Migration,
+    Readers,
     StreamJob,
     Wave,
     WaveOrder,
@@ -63,7 +64,8 @@ class WaveShape(FileShape):
     clients: list[str] = Field(default_factory=list, description="Client ids that are known to belong to it.")
     principals: list[str] = Field(
         default_factory=list,
-        description="Whom fence acl denies writing, such as User:shop; default whom rules allow to.",
+        description="Whom fence acl denies writing, and readers deny reading, such as User:shop; default whom rules "
+        "allow to.",
     )
     codes: list[str] = Field(default_factory=list, description="Cluster codes that its applications name.")
     order: Literal["together", "consumers first", "producers first"] = Field(
@@ -75,6 +77,11 @@ class WaveShape(FileShape):
         "acl (the source denies it), hook (a command of yours), observe (it is waited until nobody writes).",
     )
     hooks: HooksShape = Field(default_factory=HooksShape)
+    readers: Literal["wait", "deny"] = Field(
+        default="wait",
+        description="Members of its groups that read on: they are waited for, or the cluster that is left denies them "
+        "reading in these groups, and they are waited for until their sessions are over.",
+    )
 
 
 class CopyShape(FileShape):
@@ -186,6 +193,7 @@ def _wave(shape: WaveShape) -> Wave:
         WaveOrder(shape.order),
         tuple(FenceKind(fence) for fence in shape.fences),
         Hooks(shape.hooks.fence, shape.hooks.release),
+        Readers(shape.readers),
     )
 
 
@@ -295,6 +303,7 @@ def _wave_fields(wave: Wave) -> dict[str, Any]:
             order="" if wave.order is plain.order else wave.order.value,
             fences=[] if wave.fences == plain.fences else [fence.value for fence in wave.fences],
             hooks=_given(fence=wave.hooks.fence, release=wave.hooks.release),
+            readers="" if wave.readers is plain.readers else wave.readers.value,
         ),
     }
 

@@ -2,7 +2,7 @@
 
 Invariants, of a migration in which nothing is wrong
     M1  each topic, group, job and cluster code belongs to one wave: a wave is switched without asking another one.
-    M2  each wave can keep its producers from writing in each way that it names.
+    M2  each wave can keep its producers from writing, and its consumers from reading, in each way that it names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from anabranch.migration.access.scope import EVERYBODY
 from anabranch.migration.legs import LONGEST_LINK, NAME, longest_link, same_links
-from anabranch.migration.spec import AccessCarryOver, FenceKind, JobKind, Migration, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, JobKind, Migration, Readers, Wave, WaveOrder
 from anabranch.model.filters import INTERNAL
 from anabranch.model.reasons import Reason, Severity
 
@@ -122,8 +122,14 @@ def _fences(wave: Wave, access: AccessCarryOver) -> Iterator[Reason]:
     for fence, given, field, means in needs:
         if fence in wave.fences and not given:
             yield _error(f"{what}: fence {fence.value} needs {field}", f"name {means}, or leave the fence out")
-    if wave.principals and FenceKind.ACL not in wave.fences and access == AccessCarryOver():
-        yield _error(f"{what}: principals are for fence acl or access", "add one of these, or leave them out")
+    denies = wave.readers is Readers.DENY
+    if denies and not wave.groups:
+        yield _error(f"{what}: readers deny needs groups", "name those in which reading is denied, or leave it out")
+    if denies and wave.order is WaveOrder.PRODUCERS_FIRST:
+        yield _error(f"{what}: readers deny is not for order {wave.order.value}", "take another order, or leave it out")
+    if wave.principals and FenceKind.ACL not in wave.fences and not denies and access == AccessCarryOver():
+        what_for = "principals are for fence acl, readers deny or access"
+        yield _error(f"{what}: {what_for}", "add one of these, or leave them out")
     for principal in wave.principals:
         if not _PRINCIPAL.fullmatch(principal):
             yield _error(f"{what}: {principal!r} is no principal", "write it as the brokers do: User:NAME")

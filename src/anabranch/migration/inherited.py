@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from anabranch.migration.fences import READING, WRITING, RuleFence, asked_of
 from anabranch.migration.left_out import LEFT_OUT, leaves_behind, leaves_out, stays_there
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
-from anabranch.migration.spec import FenceKind, Wave
+from anabranch.migration.spec import Wave
 from anabranch.migration.standing import LEADS, WaveVerb
-from anabranch.migration.steps import Part, StepKind
+from anabranch.migration.steps import StepKind
 
 ABSENT, IDS, DENIED, MADE, BEFORE, LANES, ANSWERS = "absent", "ids", "denied", "made", "before", "lanes", "answers"
 Results = dict[str, Mapping[str, Any]]
@@ -22,10 +23,10 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
     A purge is told which topics were made, and a reconcile where copies ended as the cluster was lost.  A switch to
-    where applications were before, and a cancel, are told which rules of the fence were made there when they left, and
+    where applications were before, and a cancel, are told which rules of each fence were made there when they left, and
     which were not.
     One that leads away from a lost cluster where some may have gone on is told that this may answer again (L4).
-    Whoever denies writing again, or lifts it, where a fence was left behind, is told what had been denied before that.
+    Whoever denies something again, or lifts it, where a fence was left behind, is told what was denied before that.
     """
     all_ = list(runs)
     done = [run for run in all_ if run.state is WaveRunState.DONE]
@@ -34,10 +35,10 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
         found |= _lost(leg.wave, done)
     if verb in LEADS and (led := [run for run in done if run.what in LEADS]) and led[-1].leads_to_lost:
         found |= {key_of(StepKind.PROVE_LOST, leg.wave.name): {ANSWERS: True}}
-    if FenceKind.ACL in leg.wave.fences and verb in _LIFTS:
-        found |= _denied(leg, done)
-    if verb in _DENIES:
-        found |= _left(leg, all_)
+    for fence in asked_of(leg.wave) if verb in _LIFTS else ():
+        found |= _denied(leg, done, fence)
+    for fence in (WRITING, READING) if verb in _DENIES else ():
+        found |= _left(leg, all_, fence)
     return found
 
 
@@ -67,7 +68,7 @@ def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
     return {key: {LANES: lost[-1]}} if lost else {}
 
 
-def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
+def _left(leg: Leg, runs: Iterable[WaveRun], fence_: RuleFence) -> Results:
     """What somebody else had denied where a leg begins, if a fence of ours was left behind there since.
 
     It was where a run was taken back, or led there, after the cluster had been lost.  With what that fence has made,
@@ -76,10 +77,10 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
     theirs: list[Any] | None = None
     made: list[Any] | None = []
     is_left = False
-    fence = key_of(StepKind.FENCE, FenceKind.ACL.value)
+    fence, lift = fence_.key, fence_.lift_key(leg.wave.name)
+    back = key_of(StepKind.PUT_BACK, fence)
     for run in runs:
         at, begun = leg.at(run.leg), {key_of(step.kind, step.subject): step for step in run.begun_steps}
-        lift, back = key_of(StepKind.LIFT_FENCE, leg.wave.name), key_of(StepKind.PUT_BACK, fence)
         is_done, is_back = run.state is WaveRunState.DONE, run.state is WaveRunState.CANCELLED
         if at.begins_at is leg.begins_at and fence in begun and (is_done or is_back):
             stays = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
@@ -88,7 +89,7 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
             is_left = stays
             made = _made_by(run, fence, [] if theirs is None else made)
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
-            theirs = [rule for look in looks for rule in look.get(DENIED, ())] if theirs is None else theirs
+            theirs = [rule for look in looks for rule in look.get(fence_.denied, ())] if theirs is None else theirs
             theirs = None if is_back and not is_left else theirs
         elif at.ends_at is leg.begins_at and lift in begun and is_done:
             is_left = theirs is not None and run.results.get(lift) == LEFT_OUT
@@ -101,7 +102,7 @@ def _left(leg: Leg, runs: Iterable[WaveRun]) -> Results:
 
 
 def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | None:
-    """What is known to be made once a run has denied writing, beside what was made ``before``; None where it is not."""
+    """What is known to be made once a run has its fence, beside what was made ``before``; None where it is not."""
     found = run.results.get(fence, {}).get(MADE)
     if before is None or found is None or _place(run, fence) >= len(run.times):
         return None
@@ -113,27 +114,32 @@ def _place(run: WaveRun, key: str) -> int:
     return next(at for at, step in enumerate(run.steps) if key_of(step.kind, step.subject) == key)
 
 
-def _denied(leg: Leg, done: Iterable[WaveRun]) -> Results:
-    """What the fence has denied where a leg leads to, and what was denied before it.
+def _denied(leg: Leg, done: Iterable[WaveRun], fence: RuleFence) -> Results:
+    """What a fence has denied where a leg leads to, and what was denied before it.
 
     Of a source that was lost that is what the first reconcile found: later ones find the fence itself.  It is still so
-    behind a cancel that went without the cluster.  Where the wave
-    had no such fence as its producers left, nothing was made: whatever is denied there is somebody else's.
+    behind a cancel that went without the cluster, and not where a run of the same leg has lifted it since.  Where the
+    wave had no such fence as those left whom it is about, nothing was made: whatever is denied there is somebody
+    else's.
     """
     told: dict[str, Any] | None = None
     has_left = False
+    lift = fence.lift_key(leg.wave.name)
     for run in done:
         if run.what == WaveVerb.CANCEL.value and not leaves_behind(leg, run):
             told, has_left = None, False
+            continue
+        if run.leg == leg.number and run.results.get(lift) != LEFT_OUT:
+            is_lifted = any(key_of(step.kind, step.subject) == lift for step in run.steps)
+            told, has_left = (None, True) if is_lifted else (told, has_left)
         if run.leg != leg.number - 1:
             continue
-        fenced = any((step.kind, step.subject) == (StepKind.FENCE, FenceKind.ACL) for step in run.steps)
-        has_left |= run.what in LEADS and run.part is not Part.CONSUMERS
-        if fenced and told is None:
+        has_left |= run.what in LEADS and run.part is not fence.without
+        if fence.is_in(run.steps) and told is None:
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
-            denied = [rule for look in looks for rule in look.get(DENIED, ())]
-            made = run.result(StepKind.FENCE, FenceKind.ACL.value)
+            denied = [rule for look in looks for rule in look.get(fence.denied, ())]
+            made = run.results.get(fence.key, {})
             told = {DENIED: denied, **({MADE: list(made[MADE])} if MADE in made else {})}
     if told is None and has_left:
         told = {DENIED: [], MADE: []}
-    return {} if told is None else {key_of(StepKind.LIFT_FENCE, leg.wave.name): told}
+    return {} if told is None else {lift: told}

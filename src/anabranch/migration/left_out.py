@@ -21,6 +21,7 @@ _LANDS_THERE = {
     StepKind.ACCESS,
     StepKind.PUBLISH_GROUPS,
     StepKind.LIFT_FENCE,
+    StepKind.LIFT_GROUPS,
     StepKind.RELEASE,
     StepKind.PAUSE_LINK,
     StepKind.RESUME_LINK,
@@ -29,9 +30,15 @@ _LANDS_THERE = {
 }
 """Steps that change something on the cluster where a leg ends: its link is stored there, too."""
 _FENCES = (FenceKind.ACL.value, FenceKind.HOOK.value)
-_STAYS = {StepKind.FENCE, StepKind.PAUSE_LINK, StepKind.PREPARE_REVERSE, StepKind.CREATE_LINK}
+_STAYS = {
+    StepKind.FENCE,
+    StepKind.FENCE_GROUPS,
+    StepKind.PAUSE_LINK,
+    StepKind.PREPARE_REVERSE,
+    StepKind.CREATE_LINK,
+}
 """What leaves something behind on a cluster where it is not put back."""
-_PUT_BACK_LATER = {StepKind.FENCE, StepKind.PREPARE_REVERSE}
+_PUT_BACK_LATER = {StepKind.FENCE, StepKind.FENCE_GROUPS, StepKind.PREPARE_REVERSE}
 _MADE_UP_FOR = {*_PUT_BACK_LATER, StepKind.PAUSE_LINK}
 """What a reconcile sees to once the cluster is back."""
 LEADS_FROM: Mapping[End, tuple[str, str]] = {
@@ -49,7 +56,7 @@ def is_left_out(leg: Leg, step: MigrationStep, lost: End) -> bool:
             return True  # it copies between both
         case StepKind.FENCE:
             return not is_there and step.subject in _FENCES
-        case StepKind.PREPARE_REVERSE:
+        case StepKind.FENCE_GROUPS | StepKind.PREPARE_REVERSE:
             return not is_there
         case StepKind.PUT_BACK:
             return is_left_out(leg, put_back_of(step), lost)

@@ -20,6 +20,7 @@ _FREES = {
     StepKind.PUBLISH_GROUPS,
     StepKind.PUBLISH_CHECKPOINTS,
     StepKind.LIFT_FENCE,
+    StepKind.LIFT_GROUPS,
     StepKind.ROUTES,
     StepKind.RELEASE,
 }

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anabranch.migration.legs import LONGEST_LINK, Leg
-from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, Migration, Wave, WaveOrder
+from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, Migration, Readers, Wave, WaveOrder
 
 BEGIN = "rehearsal."
 _NAME = 40
@@ -86,6 +86,8 @@ def _left_out(migration: Migration, wave: Wave) -> Iterator[str]:
             yield f"fence routes: clients of {', '.join(wave.codes)} are not asked to pause"
         elif fence is FenceKind.HOOK:
             yield f"hook {wave.hooks.fence}: it would stop real producers"
+    if wave.readers is Readers.DENY:
+        yield "readers deny: nobody reads in groups that are made for this"
     if wave.codes:
         yield f"codes {', '.join(wave.codes)}: applications are not led"
     if wave.hooks.release:

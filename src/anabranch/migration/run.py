@@ -26,8 +26,15 @@ from anabranch.migration.ends import End
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 
 _PROVES = (StepKind.QUIET, StepKind.GROUPS_EMPTY, StepKind.JOURNAL)
-_LETS_GO = {StepKind.PUBLISH_CHECKPOINTS, StepKind.LIFT_FENCE, StepKind.ROUTES, StepKind.RELEASE, StepKind.RUN_REVERSE}
-_HOLDS = {StepKind.FENCE, StepKind.HOLD}
+_LETS_GO = {
+    StepKind.PUBLISH_CHECKPOINTS,
+    StepKind.LIFT_FENCE,
+    StepKind.LIFT_GROUPS,
+    StepKind.ROUTES,
+    StepKind.RELEASE,
+    StepKind.RUN_REVERSE,
+}
+_HOLDS = {StepKind.FENCE, StepKind.HOLD, StepKind.FENCE_GROUPS}
 _MAY_WAIT = {StepKind.PAUSE_LINK, StepKind.STAGE_CHECKPOINTS, StepKind.LOST_CHECKPOINTS}
 """What nobody is held up by while it is not put back."""
 
@@ -88,8 +95,8 @@ class WaveRun:
     def held_since_ms(self) -> int | None:
         """Since when applications are held up: None where nobody is, or not yet.
 
-        From when the first fence was begun, or consumers were asked to pause; where nobody is kept from anything, from
-        when it was proved that nobody writes, or that nobody reads.
+        From when the first fence was begun, or consumers were asked to pause; where nobody is kept from writing, from
+        when it was proved that nobody writes, reading was denied, or it was proved that nobody reads.
         """
         kinds = [step.kind for step in self.steps]
         if StepKind.PREFLIGHT not in kinds:
@@ -98,7 +105,9 @@ class WaveRun:
         if keeps:
             before = keeps[0] - 1
         else:
-            before = min((kinds.index(kind) for kind in _PROVES if kind in kinds), default=len(kinds))
+            proves = [kinds.index(kind) for kind in _PROVES if kind in kinds]
+            denies = [kinds.index(kind) - 1 for kind in (StepKind.FENCE_GROUPS,) if kind in kinds]
+            before = min((*proves, *denies), default=len(kinds))
         return self.times[before] if before < len(self.times) else None
 
     @property

@@ -40,6 +40,17 @@ class FenceKind(StrEnum):
     OBSERVE = "observe"
 
 
+class Readers(StrEnum):
+    """What becomes of members of a wave's groups that read on as they are switched.
+
+    ``WAIT``: they are waited for.  ``DENY``: the cluster that is left denies them reading in the groups, and then they
+    are waited for until their sessions are over.  That nobody reads is proved in each case.
+    """
+
+    WAIT = "wait"
+    DENY = "deny"
+
+
 class JobKind(StrEnum):
     """Whose stored positions a stream job has."""
 
@@ -73,8 +84,8 @@ class Wave:
     """Applications that are switched in one go.
 
     ``topics`` and ``groups`` are whole names.  ``clients`` are client ids that are known to belong to it,
-    ``principals`` whom the fence denies writing: none stands for everybody.  ``codes`` are the cluster codes by which
-    its applications are led.
+    ``principals`` whom fences of access rules deny something: none stands for everybody.  ``codes`` are the cluster
+    codes by which its applications are led.
     """
 
     name: str
@@ -87,6 +98,7 @@ class Wave:
     order: WaveOrder = WaveOrder.TOGETHER
     fences: tuple[FenceKind, ...] = (FenceKind.OBSERVE,)
     hooks: Hooks = Hooks()
+    readers: Readers = Readers.WAIT
 
 
 @dataclass(frozen=True, slots=True)

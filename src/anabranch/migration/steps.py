@@ -16,8 +16,8 @@ from enum import StrEnum
 
 from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind, Wave, WaveOrder
-from anabranch.migration.words import counted
+from anabranch.migration.spec import FenceKind, Readers, Wave, WaveOrder
+from anabranch.migration.words import counted, named
 
 
 class Part(StrEnum):
@@ -47,6 +47,7 @@ class StepKind(StrEnum):
     PIN = "pin ends"
     DRAIN = "drain"
     PAUSE_LINK = "pause link"
+    FENCE_GROUPS = "fence groups"
     GROUPS_EMPTY = "groups empty"
     STAGE_GROUPS = "translate groups"
     STAGE_CHECKPOINTS = "translate checkpoints"
@@ -56,6 +57,7 @@ class StepKind(StrEnum):
     PUBLISH_GROUPS = "publish groups"
     PUBLISH_CHECKPOINTS = "publish checkpoints"
     LIFT_FENCE = "lift fence"
+    LIFT_GROUPS = "lift fence of groups"
     ROUTES = "publish routes"
     RELEASE = "release"
     RUN_REVERSE = "run reverse link"
@@ -136,6 +138,7 @@ def cancel_steps(leg: Leg, *, purge: bool) -> tuple[MigrationStep, ...]:
         MigrationStep(StepKind.JOURNAL, wave, gives_up),
         *_ended(leg),
         *_opened(leg),
+        *_let_in(leg),
         *((MigrationStep(StepKind.PURGE, wave, purged),) if purge else ()),
     )
 
@@ -248,11 +251,19 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
     wave = leg.wave
     if wave.groups:
         groups = counted(len(wave.groups), "group")
+        if wave.readers is Readers.DENY:
+            yield fence_groups(leg)
         yield MigrationStep(StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {leg.here}")
         yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
     for job in wave.jobs:
         what = f"rewrite {job_move(leg, job).at} beside where it will be"
         yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, what)
+
+
+def fence_groups(leg: Leg) -> MigrationStep:
+    """Reading in the wave's groups is denied."""
+    text = f"deny reading in {named(leg.wave.groups, 'group')} on {leg.here}"
+    return MigrationStep(StepKind.FENCE_GROUPS, FenceKind.ACL.value, text)
 
 
 def _last_look(leg: Leg, part: Part) -> Iterator[MigrationStep]:
@@ -280,6 +291,8 @@ def released(leg: Leg, part: Part) -> Iterator[MigrationStep]:
     wave = leg.wave
     if part is not Part.CONSUMERS:
         yield from _opened(leg)
+    if part is not Part.PRODUCERS:
+        yield from _let_in(leg)
     if wave.codes:
         whom = "applications" if part is Part.ALL else part.value
         yield MigrationStep(StepKind.ROUTES, wave.name, f"lead {whom} of {_codes(wave)} to {leg.there}")
@@ -292,6 +305,13 @@ def _opened(leg: Leg) -> Iterator[MigrationStep]:
     if leg.number and FenceKind.ACL in leg.wave.fences:
         topics = counted(len(leg.wave.topics), "topic")
         yield MigrationStep(StepKind.LIFT_FENCE, leg.wave.name, f"allow writing to {topics} on {leg.there} again")
+
+
+def _let_in(leg: Leg) -> Iterator[MigrationStep]:
+    """So does that of groups."""
+    if leg.number and leg.wave.groups and leg.wave.readers is Readers.DENY:
+        groups = named(leg.wave.groups, "group")
+        yield MigrationStep(StepKind.LIFT_GROUPS, leg.wave.name, f"allow reading in {groups} on {leg.there} again")
 
 
 def _turned(leg: Leg) -> Iterator[MigrationStep]:

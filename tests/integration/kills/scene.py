@@ -28,6 +28,7 @@ from anabranch.migration.spec import (
     JobKind,
     Limits,
     Migration,
+    Readers,
     StreamJob,
     Wave,
     WaveOrder,
@@ -104,6 +105,7 @@ def migration_of(name: str, directory: Path, order: WaveOrder) -> Migration:
         order=order,
         fences=(FenceKind.ROUTES, FenceKind.ACL, FenceKind.HOOK),
         hooks=Hooks("fence", "release"),
+        readers=Readers.WAIT if order is WaveOrder.PRODUCERS_FIRST else Readers.DENY,
     )
     copying = CopyRules(PluginSpec("prefix"), mode=ModePolicy.MAPPED)
     limits = Limits(longest_pause_ms=3_600_000, quiet_ms=100)
@@ -182,10 +184,12 @@ def foreign_denial(stand: KillStand) -> Acl:
 
 
 def fence_of(stand: KillStand, number: int) -> set[Acl]:
-    """What the fence of a leg denies, on the cluster that is left."""
+    """What the fences of a leg deny, on the cluster that is left."""
     topics = list(stand.leg(number).topics)
+    groups = stand.wave.groups if stand.wave.readers is Readers.DENY else ()
     denied = AclPermission.DENY
     return {
+        *(_rule(group, AclOperation.READ, alice(stand), ResourceType.GROUP, denied) for group in groups),
         *(_rule(topic, AclOperation.WRITE, alice(stand), permission=denied) for topic in topics),
         _rule(topics[0], AclOperation.WRITE, "bob", permission=denied),
     }

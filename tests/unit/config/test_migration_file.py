@@ -20,6 +20,7 @@ from anabranch.migration.spec import (
     JobKind,
     Limits,
     Migration,
+    Readers,
     StreamJob,
     Wave,
     WaveOrder,
@@ -48,6 +49,7 @@ waves = st.builds(
     st.sampled_from(WaveOrder),
     st.lists(st.sampled_from(FenceKind), max_size=3, unique=True).filter(bool).map(tuple),
     st.builds(Hooks, st.just("") | words, st.just("") | words),
+    st.sampled_from(Readers),
 )
 starts = st.sampled_from(
     [

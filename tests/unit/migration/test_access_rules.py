@@ -15,7 +15,7 @@ from anabranch.migration.access.scope import AccessScope, access_scope
 from anabranch.migration.access.users import lacking
 from anabranch.migration.access.values import Access, QuotaKey
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, JobKind, Migration, StreamJob, Wave
+from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, JobKind, Migration, Readers, StreamJob, Wave
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.quotas import CLIENT_ID, IP, PRODUCER_BYTE_RATE, USER, quota_entity
@@ -170,6 +170,18 @@ def test_a_fence_is_never_carried_over(rules: frozenset[Acl], naming: PluginSpec
     assert not any(is_fence(one) for one in found.wanted)
     assert {*denials(SHOP, SHOP.topics, rules, OWN)} <= {one.rule for one in found.refused}
     assert found.wanted == carried(rules, made).wanted
+
+
+def test_a_fence_of_groups_is_never_carried_over() -> None:
+    """Of a wave whose switch makes such; else a rule that looks like one is somebody's own."""
+    denied = rule("billing", resource_type=GROUP, permission=DENY)
+    narrower = replace(denied, host="10.0.0.1")
+    wave = replace(SHOP, readers=Readers.DENY)
+    found = carried({rule(), denied, narrower}, scope(wave=wave))
+    assert [(one.rule, one.why.partition(" as ")[0]) for one in found.refused] == [
+        (denied, "it denies reading in a group")
+    ]
+    assert narrower in found.wanted and denied in carried({rule(), denied}, scope()).wanted
 
 
 @given(st.frozensets(acls, max_size=12), namings)

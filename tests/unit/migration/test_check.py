@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from anabranch.migration.check import check
 from anabranch.migration.legs import TURNS, Leg, same_links
 from anabranch.migration.rehearsal import rehearsal_of
-from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
+from anabranch.migration.spec import (
+    AccessCarryOver,
+    FenceKind,
+    Hooks,
+    JobKind,
+    Migration,
+    Readers,
+    StreamJob,
+    Wave,
+    WaveOrder,
+)
 from anabranch.model.reasons import errors
 
 pytestmark = pytest.mark.unit
@@ -60,7 +70,15 @@ def test_a_good_one_has_no_fault() -> None:
         (with_wave(fences=(FenceKind.HOOK,)), ["wave orders: fence hook needs hooks.fence"]),
         (with_wave(fences=(FenceKind.ROUTES,), codes=()), ["wave orders: fence routes needs codes"]),
         (with_wave(fences=(FenceKind.ACL, FenceKind.ACL)), ["wave orders: fence acl is named twice"]),
-        (with_wave(principals=("User:shop",)), ["wave orders: principals are for fence acl or access"]),
+        (
+            with_wave(principals=("User:shop",)),
+            ["wave orders: principals are for fence acl, readers deny or access"],
+        ),
+        (with_wave(groups=(), readers=Readers.DENY), ["wave orders: readers deny needs groups"]),
+        (
+            with_wave(order=WaveOrder.PRODUCERS_FIRST, readers=Readers.DENY),
+            ["wave orders: readers deny is not for order producers first"],
+        ),
         (with_wave(fences=(FenceKind.ACL,), principals=("shop",)), ["wave orders: 'shop' is no principal"]),
         (
             replace(GOOD, access=AccessCarryOver(True, {"shop": "User:a", "User:b": "User:*"})),

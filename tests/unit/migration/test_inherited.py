@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from anabranch.migration.fences import READING
 from anabranch.migration.inherited import ABSENT, DENIED, MADE, inherited
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.run import WaveRun, WaveRunState, key_of
-from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
+from anabranch.migration.spec import FenceKind, Migration, Readers, Wave, WaveOrder
 from anabranch.migration.standing import WaveVerb
 from anabranch.migration.steps import MigrationStep, Part, StepKind, cancel_steps, start_steps, switch_steps
 
@@ -66,6 +67,45 @@ def test_a_switch_back_to_where_no_fence_was_is_told_that_nothing_was_made() -> 
         assert inherited(LEG.at(1), WaveVerb.REVERSE, [went], purge=False) == {LIFT: {DENIED: [], MADE: []}}
     ahead = replace(ran(WaveVerb.SWITCH, switch_steps(bare, Part.CONSUMERS), {}), part=Part.CONSUMERS)
     assert inherited(LEG.at(1), WaveVerb.REVERSE, [ahead], purge=False) == {}, "its producers have not left"
+
+
+def test_each_fence_is_told_of_by_those_that_it_is_about() -> None:
+    """Consumers go first, and what was denied to them is told apart; the part that went without it tells nothing."""
+    wave = replace(WAVE, readers=Readers.DENY)
+    leg = Leg(Migration("move", "old", "new", (wave,)), wave)
+    groups, lift = READING.key, READING.lift_key("orders")
+    looked = {PREFLIGHT: {DENIED: [BOB], READING.denied: [["shop", "User:eve"]]}}
+    ahead = ran(WaveVerb.SWITCH, switch_steps(leg, Part.CONSUMERS), looked | {groups: {MADE: [["shop", "User:bob"]]}})
+    rest = ran(WaveVerb.SWITCH, switch_steps(leg, Part.PRODUCERS), looked | {FENCE: {MADE: [EVE]}})
+    runs = [replace(ahead, part=Part.CONSUMERS), replace(rest, part=Part.PRODUCERS)]
+    told = {DENIED: [["shop", "User:eve"]], MADE: [["shop", "User:bob"]]}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs[:1], purge=False) == {lift: told}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False) == {
+        LIFT: {DENIED: [BOB], MADE: [EVE]},
+        lift: told,
+    }
+
+
+def test_groups_that_were_let_in_again_are_denied_by_nobody_of_ours() -> None:
+    """Consumers that went ahead are led back without the target, and may go again: by what is made then."""
+    wave = replace(WAVE, readers=Readers.DENY)
+    leg = Leg(Migration("move", "old", "new", (wave,)), wave)
+    groups, lift = READING.key, READING.lift_key("orders")
+    first, second = (
+        replace(
+            ran(WaveVerb.SWITCH, switch_steps(leg, Part.CONSUMERS), {groups: {MADE: [["shop", name]]}}),
+            part=Part.CONSUMERS,
+        )
+        for name in ("User:bob", "User:eve")
+    )
+    back = ran(WaveVerb.REVERSE, lost_switch_steps(leg.at(1), Part.CONSUMERS, UnknownGroups.EARLIEST), {}, 1)
+    back = replace(back, part=Part.CONSUMERS)
+    runs = [first, back]
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False)[lift] == {DENIED: [], MADE: []}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, [*runs, second], purge=False)[lift] == {
+        DENIED: [],
+        MADE: [["shop", "User:eve"]],
+    }
 
 
 def test_a_cancel_is_told_which_fence_a_reverse_has_left_on_the_target() -> None:

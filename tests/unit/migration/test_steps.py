@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, JobKind, Migration, StreamJob, Wave, WaveOrder
+from anabranch.migration.spec import (
+    AccessCarryOver,
+    FenceKind,
+    Hooks,
+    JobKind,
+    Migration,
+    Readers,
+    StreamJob,
+    Wave,
+    WaveOrder,
+)
 from anabranch.migration.steps import (
     Part,
     StepKind,
@@ -33,6 +43,7 @@ BEFORE = {
     StepKind.PIN,
     StepKind.DRAIN,
     StepKind.PAUSE_LINK,
+    StepKind.FENCE_GROUPS,
     StepKind.GROUPS_EMPTY,
     StepKind.STAGE_GROUPS,
     StepKind.STAGE_CHECKPOINTS,
@@ -43,6 +54,7 @@ AFTER = {
     StepKind.PUBLISH_GROUPS,
     StepKind.PUBLISH_CHECKPOINTS,
     StepKind.LIFT_FENCE,
+    StepKind.LIFT_GROUPS,
     StepKind.ROUTES,
     StepKind.RELEASE,
     StepKind.RUN_REVERSE,
@@ -61,6 +73,7 @@ waves = st.builds(
         [(FenceKind.OBSERVE,), (FenceKind.ACL, FenceKind.OBSERVE), (FenceKind.ROUTES,), (FenceKind.HOOK, FenceKind.ACL)]
     ),
     hooks=st.sampled_from([Hooks(), Hooks("./stop", "./go")]),
+    readers=st.sampled_from(Readers),
 )
 
 
@@ -155,6 +168,25 @@ def test_readers_of_a_part_of_their_own_pause_before_their_groups_are_looked_at(
     plain = replace(wave, codes=(), fences=(FenceKind.OBSERVE,))
     assert StepKind.HOLD not in [step.kind for step in switch_steps(leg_of(plain), Part.CONSUMERS)]
     assert StepKind.HOLD not in [step.kind for step in switch_steps(leg_of(wave), Part.PRODUCERS)]
+
+
+@given(waves, st.integers(0, 3))
+def test_groups_are_denied_once_all_else_is_done_and_let_in_once_they_have_positions(wave: Wave, number: int) -> None:
+    """Members are thrown out as late as can be; where a later leg leads they may read once they are committed for."""
+    denies = wave.readers is Readers.DENY and bool(wave.groups)
+    for part in parts(wave):
+        kinds = [step.kind for step in switch_steps(leg_of(wave, number), part)]
+        if denies and part is not Part.PRODUCERS:
+            at = kinds.index(StepKind.FENCE_GROUPS)
+            assert kinds[at : at + 3] == [StepKind.FENCE_GROUPS, StepKind.GROUPS_EMPTY, StepKind.STAGE_GROUPS]
+        else:
+            assert not {StepKind.FENCE_GROUPS, StepKind.LIFT_GROUPS} & {*kinds}
+        lets_in = denies and number > 0 and part is not Part.PRODUCERS
+        assert (StepKind.LIFT_GROUPS in kinds) is lets_in
+        assert not lets_in or kinds.index(StepKind.PUBLISH_GROUPS) < kinds.index(StepKind.LIFT_GROUPS)
+    assert (StepKind.LIFT_GROUPS in [step.kind for step in cancel_steps(leg_of(wave, number), purge=False)]) is (
+        denies and number > 0
+    )
 
 
 def test_readers_go_on_by_the_map_of_the_link_that_fills_what_they_read() -> None:

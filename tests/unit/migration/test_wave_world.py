@@ -2,7 +2,7 @@
 
 Invariants, whenever nothing is under way and both clusters answer
     no record is on a cluster twice; no two links copy into one;
-    applications are where the wave stands, and nothing of ours keeps them from writing;
+    applications are where the wave stands, and nothing of ours keeps them from writing, or from reading;
     the link from there runs, unless the wave says what it waits for; something can be asked for;
     what somebody else denies stays denied, and what is over leaves nothing behind that nothing leads to.
 """
@@ -29,7 +29,7 @@ from anabranch.migration.run import (
     put_back,
     turned,
 )
-from anabranch.migration.spec import FenceKind, Wave, WaveOrder
+from anabranch.migration.spec import FenceKind, Readers, Wave, WaveOrder
 from anabranch.migration.standing import LEADS, WaveStanding, WaveState, WaveVerb, standing
 from anabranch.migration.wave_steps import WaveStateError, steps_for
 from tests.unit.migration.wave_world import OURS, THEIRS, AgainstError, AwayError, WaveWorld
@@ -53,7 +53,8 @@ class Walk:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         order, fences = self.chance.choice(list(WaveOrder)), self.chance.choice(FENCES)
-        wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=fences)
+        readers = Readers.WAIT if order is WaveOrder.PRODUCERS_FIRST else self.chance.choice(list(Readers))
+        wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=fences, readers=readers)
         self.world = WaveWorld(wave, frozenset(end for end in End if self.chance.random() < 0.5))
         self.runs: list[WaveRun] = []
 
@@ -143,7 +144,7 @@ class Walk:
         world, stands, run = self.world, self.stands, self.runs[-1]
         for end, log in world.logs.items():
             assert len(set(log)) == len(log), f"repeated on {end.value}"
-            assert end not in world.theirs or THEIRS in world.rules[end]
+            assert end not in world.theirs or THEIRS in world.rules[end] & world.group_rules[end]
         assert not world.is_held
         assert stands.state is WaveState.COMPLETED or any(map(self.is_allowed, WaveVerb)), "nothing leads out of it"
         if world.away or stands.is_halfway:
@@ -156,11 +157,13 @@ class Walk:
         for part, end in where.items():
             assert end is (stands.leg.ends_at if part in ahead else stands.leg.begins_at)
         assert OURS not in world.rules[world.producers] or not is_made_up, "a fence is left"
+        assert OURS not in world.group_rules[world.consumers] or not is_made_up, "a fence of groups is left"
         if stands.state not in (WaveState.PLANNED, WaveState.COMPLETED):
             link = world.links.get(stands.copies.number)
             assert not is_made_up or (link is not None and link.runs and not link.is_paused), f"{link} does not copy"
         if stands.state is WaveState.PLANNED and is_made_up:
-            assert OURS not in {*world.rules[End.SOURCE], *world.rules[End.TARGET]}
+            rules = (each[end] for each in (world.rules, world.group_rules) for end in End)
+            assert all(OURS not in one for one in rules)
             assert not world.links or run.what != WaveVerb.CANCEL or run.state is not WaveRunState.DONE
 
 

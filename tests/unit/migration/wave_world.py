@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch.migration.ends import End
-from anabranch.migration.inherited import ABSENT, ANSWERS, BEFORE, DENIED, LANES, MADE
+from anabranch.migration.fences import READING, WRITING, RuleFence, asked_of
+from anabranch.migration.inherited import ABSENT, ANSWERS, BEFORE, LANES, MADE
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice
-from anabranch.migration.run import WaveRun
-from anabranch.migration.spec import FenceKind, Migration, Wave
+from anabranch.migration.run import WaveRun, key_of
+from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, translated_by
 
 OURS, THEIRS = "ours", "theirs"
 _ASKS_BOTH = {StepKind.LOOK, StepKind.CREATE_LINK, StepKind.PREFLIGHT, StepKind.CATCH_UP, StepKind.PREPARE_REVERSE}
 _ASKS_BOTH |= {StepKind.STAGE_GROUPS, StepKind.VERIFY_END, StepKind.PROVE_FOUND, StepKind.FIND_TAIL}
 _ASKS_HERE = {StepKind.QUIET, StepKind.PIN, StepKind.GROUPS_EMPTY, StepKind.RUN_REVERSE}
+_ASKS_HERE |= {StepKind.FENCE_GROUPS}
 _ASKS_THERE = {StepKind.DRAIN, StepKind.PAUSE_LINK, StepKind.RESUME_LINK, StepKind.PUBLISH_GROUPS, StepKind.LOST_TAIL}
-_ASKS_THERE |= {StepKind.LOST_GROUPS, StepKind.LIFT_FENCE, StepKind.PURGE}
+_ASKS_THERE |= {StepKind.LOST_GROUPS, StepKind.LIFT_FENCE, StepKind.LIFT_GROUPS, StepKind.PURGE}
+_MAKES, _LIFTS = {one.key: one for one in (WRITING, READING)}, {one.lift: one for one in (WRITING, READING)}
 Result = Mapping[str, Any] | None
 
 
@@ -59,9 +62,16 @@ class WaveWorld:
     is_held: bool = False
     written: int = 0
     rules: dict[End, set[str]] = field(init=False)
+    group_rules: dict[End, set[str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rules = {end: {THEIRS} if end in self.theirs else set() for end in End}
+        self.rules, self.group_rules = (
+            {end: {THEIRS} if end in self.theirs else set() for end in End} for _ in (WRITING, READING)
+        )
+
+    def of(self, fence: RuleFence) -> dict[End, set[str]]:
+        """The rules of a fence's kind."""
+        return self.rules if fence is WRITING else self.group_rules
 
     def leg(self, number: int) -> Leg:
         """One of its ways."""
@@ -112,7 +122,7 @@ class WaveWorld:
 
     def _does(self, run: WaveRun, leg: Leg, step: MigrationStep) -> Result:
         here, there, wave = leg.begins_at, leg.ends_at, self.wave.name
-        link = self.links.get(leg.number)
+        link, fence = self.links.get(leg.number), _MAKES.get(key_of(step.kind, step.subject))
         match step.kind:
             case StepKind.LOOK:
                 self._against(bool(self.logs[there]), "holds records")
@@ -133,9 +143,9 @@ class WaveWorld:
                     assert self.away, f"{by.link} is waited for: {copies}"
                     raise AwayError
                 return self._denied(run, here) if step.kind is StepKind.PREFLIGHT else None
-            case StepKind.FENCE if step.subject == FenceKind.ACL.value:
-                self.rules[here].add(OURS)
-                return {MADE: sorted({OURS} - self._before(run))}
+            case StepKind.FENCE | StepKind.FENCE_GROUPS if fence is not None:
+                self.of(fence)[here].add(OURS)
+                return {MADE: sorted({OURS} - self._before(run, fence))}
             case StepKind.FENCE:
                 self.is_held = True
             case StepKind.QUIET:
@@ -156,8 +166,8 @@ class WaveWorld:
                 self._against(not answers and here not in self.away, "it answers")
             case StepKind.VERIFY_END | StepKind.JOURNAL if pinned := run.result(StepKind.PIN, wave):
                 self._against(len(self.logs[here]) > pinned["end"], "written meanwhile")
-            case StepKind.LIFT_FENCE:
-                self._lift(there, set(run.result(StepKind.LIFT_FENCE, wave)[MADE]))
+            case StepKind.LIFT_FENCE | StepKind.LIFT_GROUPS:
+                self._lift(_LIFTS[step.kind], there, set(run.result(step.kind, wave)[MADE]))
             case StepKind.ROUTES:
                 self.is_held = False
                 if run.leads_to_lost:
@@ -184,7 +194,8 @@ class WaveWorld:
         leg = self.leg(run.leg)
         here, there = leg.begins_at, leg.ends_at
         at = {StepKind.PREPARE_REVERSE: here, StepKind.CREATE_LINK: there, StepKind.PAUSE_LINK: there}
-        at |= {StepKind.RUN_LINK: there} | ({StepKind.FENCE: here} if step.subject == FenceKind.ACL.value else {})
+        fence = _MAKES.get(key_of(step.kind, step.subject))
+        at |= {StepKind.RUN_LINK: there} | ({} if fence is None else {fence.fence: here})
         if at.get(step.kind) in self.away:
             raise AwayError
         match step.kind:
@@ -193,11 +204,10 @@ class WaveWorld:
                 self.logs[there] = []
             case StepKind.RUN_LINK if leg.number in self.links:
                 self.links[leg.number].runs = False
-            case StepKind.FENCE if step.subject == FenceKind.ACL.value:
-                told = run.result(StepKind.FENCE, step.subject)
-                is_own = any((one.kind, one.subject) == (step.kind, step.subject) for one in run.steps)
-                if is_own or BEFORE in told:
-                    self._lift(here, set(told.get(MADE, (OURS, THEIRS))) - self._before(run))
+            case StepKind.FENCE | StepKind.FENCE_GROUPS if fence is not None:
+                told = run.result(step.kind, step.subject)
+                if fence.is_in(run.steps) or BEFORE in told:
+                    self._lift(fence, here, set(told.get(MADE, (OURS, THEIRS))) - self._before(run, fence))
             case StepKind.FENCE | StepKind.HOLD:
                 self.is_held = False
             case StepKind.PAUSE_LINK:
@@ -211,18 +221,18 @@ class WaveWorld:
         link.begins = link.begins if link.runs else link.copied
         link.runs = True
 
-    def _lift(self, end: End, made: set[str]) -> None:
-        assert THEIRS not in made & self.rules[end], f"somebody else's rule is lifted on {end.value}"
-        self.rules[end] -= made
+    def _lift(self, fence: RuleFence, end: End, made: set[str]) -> None:
+        assert THEIRS not in made & self.of(fence)[end], f"somebody else's rule is lifted on {end.value}"
+        self.of(fence)[end] -= made
 
     def _denied(self, run: WaveRun, end: End) -> Result:
-        told = run.result(StepKind.FENCE, FenceKind.ACL.value)
-        return {DENIED: sorted(self.rules[end] & set(told.get(BEFORE, (OURS, THEIRS))))}
+        before = {fence: run.results.get(fence.key, {}).get(BEFORE, (OURS, THEIRS)) for fence in asked_of(self.wave)}
+        return {fence.denied: sorted(self.of(fence)[end] & set(told)) for fence, told in before.items()}
 
-    def _before(self, run: WaveRun) -> set[str]:
+    def _before(self, run: WaveRun, fence: RuleFence) -> set[str]:
         looks = (run.result(kind, self.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
-        denied = {rule for look in looks for rule in look.get(DENIED, ())}
-        return denied | set(run.result(StepKind.FENCE, FenceKind.ACL.value).get(BEFORE, ()))
+        denied = {rule for look in looks for rule in look.get(fence.denied, ())}
+        return denied | set(run.results.get(fence.key, {}).get(BEFORE, ()))
 
     @staticmethod
     def _against(is_so: bool, why: str) -> None:

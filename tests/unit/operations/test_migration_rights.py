@@ -16,7 +16,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
-from anabranch.migration.spec import FenceKind, Migration, Wave
+from anabranch.migration.spec import FenceKind, Migration, Readers, Wave
 from anabranch.migration.steps import Part, StepKind, switch_steps
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.model.cluster import ClusterContext
@@ -166,6 +166,34 @@ def test_who_may_write_and_is_not_named_to_the_fence_is_told(pair: Pair) -> None
         assert (text in [one.what for one in found if one.severity is Severity.WARNING]) is told
 
 
+def test_groups_that_are_denied_need_an_authorizer_rights_and_readers_that_are_named(pair: Pair) -> None:
+    """All told before anybody is thrown out, also how long a session may be; producers alone ask none of it."""
+    wave = replace(WAVE, fences=(FenceKind.OBSERVE,), readers=Readers.DENY)
+    leg = Leg(MIGRATION, wave)
+    reads = rule(ResourceType.GROUP, "billing", AclOperation.READ, "User:shop")
+    nobody = "readers deny: wave shop: no access rule of old allows reading in its groups, so nobody can be denied it"
+    assert pair.lacking(leg=leg) == [nobody]
+    assert pair.lacking(Part.PRODUCERS, leg) == []
+    on(pair.admins[0], lambda cluster: create_acls(cluster, [reads]))
+    assert pair.lacking(leg=leg) == []
+    found = between(pair.source, pair.target, lambda old, new: rights.lacking(leg, Part.ALL, old, new))
+    assert [one.what for one in found if "session is over, 45 s" in one.what and "after 30 s" in one.what]
+    everybody = replace(reads, principal="User:*")
+    on(pair.admins[0], lambda cluster: create_acls(cluster, [everybody]))
+    told = (
+        "readers deny: wave shop: a rule of old lets everybody read in group billing: to deny that would deny it to us"
+    )
+    assert pair.lacking(leg=leg) == [told]
+    named = Leg(MIGRATION, replace(wave, principals=("User:shop",)))
+    assert pair.lacking(leg=named) == []
+    found = between(pair.source, pair.target, lambda old, new: rights.lacking(named, Part.ALL, old, new))
+    left = "readers deny does not deny it to User:*, whom a rule lets read in group billing"
+    assert left in [one.what for one in found if one.severity is Severity.WARNING]
+    pair.only(0, *EVERYTHING[:4], rule(ResourceType.CLUSTER, "kafka-cluster", AclOperation.DESCRIBE))
+    told = f"readers deny: {OURS} may not ALTER on cluster of old: it can add no access rules"
+    assert told in pair.lacking(Part.CONSUMERS, named)
+
+
 def test_a_plan_says_what_a_switch_would_be_refused_for_and_lets_the_copy_begin(pair: Pair) -> None:
     """Rights may be granted while it copies."""
     pair.only(0, *READS)
@@ -220,5 +248,5 @@ def test_a_dry_run_has_each_reason_also_where_it_would_wait(monkeypatch: pytest.
     asyncio.run(steps.do(made.run, first))
     (seen,) = steps.seen
     assert (seen.waits, seen.what) == (True, "9 records are left to copy")
-    told = waves.reasons_of((seen, SeenStep(StepKind.JOURNAL, "shop", "go on")), WAVE.fences)
+    told = waves.reasons_of((seen, SeenStep(StepKind.JOURNAL, "shop", "go on")), WAVE)
     assert [reason.what for reason in errors(told)] == ["no rights", "error of the desk"]

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from anabranch.migration.fences import READING
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, begun, finished
-from anabranch.migration.spec import FenceKind, Migration, Wave
+from anabranch.migration.spec import FenceKind, Migration, Readers, Wave
 from anabranch.migration.steps import MigrationStep, StepKind
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 from anabranch.operations.migrations import fencing
@@ -30,6 +31,41 @@ NOTED = {"fence producers: acl": {"before": [], "made": [["orders", "User:shop"]
 def rule(principal: str, permission: AclPermission) -> Acl:
     """Somebody may write, or may not."""
     return Acl(ResourceType.TOPIC, "orders", PatternType.LITERAL, principal, "*", AclOperation.WRITE, permission)
+
+
+def test_rules_about_groups_are_lifted_apart_from_those_about_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fence takes away its own, as it was written down; what a group was denied by somebody else stays."""
+    topic = rule("User:shop", AclPermission.DENY)
+    ours, theirs = (
+        replace(
+            topic, resource_type=ResourceType.GROUP, resource_name="shop", operation=AclOperation.READ, principal=one
+        )
+        for one in ("User:shop", "User:batch")
+    )
+    gone: list[set[Acl]] = []
+
+    async def delete(_: object, rules: set[Acl]) -> None:
+        gone.append(set(rules))
+
+    async def describe(_: object) -> set[Acl]:
+        return {topic, ours, theirs}
+
+    monkeypatch.setattr(fencing, "delete_acls", delete)
+    monkeypatch.setattr(fencing, "describe_acls", describe)
+    wave = replace(WAVE, groups=("shop",), readers=Readers.DENY, principals=("User:shop", "User:batch"))
+    leg, fence = Leg(replace(MIGRATION, waves=(wave,)), wave), MigrationStep(StepKind.FENCE_GROUPS, "acl", "deny")
+    here: Any = SimpleNamespace(transport=SimpleNamespace(principal="User:link"))
+    desk: Any = None
+    results = {"preflight: orders": {READING.denied: [["shop", "User:batch"]]}}
+    run = WaveRun("r", "move", "orders", "switch", (fence, JOURNAL), 0, results=results)
+    asyncio.run(fencing.lift(Scene(leg, here, here, desk, begun(run), "acl"), READING))
+    done = finished(begun(run), 1, {"made": [["shop", "User:shop"]]})
+    asyncio.run(fencing.lift(Scene(leg, here, here, desk, done, "acl"), READING))
+    asyncio.run(fencing.lift(Scene(leg, here, here, desk, done, "acl")))
+    later = replace(run, results={"lift fence of groups: orders": {"denied": [], "made": [["shop", "User:shop"]]}})
+    asyncio.run(fencing.open_there(Scene(leg, here, here, desk, later, "orders"), READING))
+    asyncio.run(fencing.open_there(Scene(leg, here, here, desk, replace(run, results={}), "orders"), READING))
+    assert gone == [{ours}, {ours}, {ours}, set()]
 
 
 def left_after(run: WaveRun, monkeypatch: pytest.MonkeyPatch) -> set[str]:

@@ -12,7 +12,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.migration.journal import run_fields
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, begun, finished, lost_meanwhile, put_back, turned
-from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, StreamJob, Wave
+from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, Readers, StreamJob, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, cancel_steps, start_steps, switch_steps
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.dryrun import SeenStep
@@ -101,6 +101,7 @@ def test_what_a_switch_has_steps_for_is_not_changed_while_it_is_under_way(
         ("groups", ("shop", "billing")),
         ("fences", (FenceKind.OBSERVE,)),
         ("principals", ("User:shop",)),
+        ("readers", Readers.DENY),
     ):
         refused = changes(served, replace(move, waves=(replace(wave, **{what: value}),)))
         assert refused.status == 409, refused.body

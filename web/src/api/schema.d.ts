@@ -6528,7 +6528,7 @@ export interface components {
             text: string;
         };
         /** @enum {string} */
-        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the cluster is gone" | "find the lost tail" | "find groups without the cluster" | "translate checkpoints without the cluster" | "prove that the cluster is back" | "find what was not copied" | "resume link" | "put back what was left" | "delete link" | "purge";
+        StepKind: "look" | "create link" | "run link" | "carry over access rules" | "catch up" | "verify" | "preflight" | "fence producers" | "hold consumers" | "prove that nobody writes" | "pin ends" | "drain" | "pause link" | "fence groups" | "groups empty" | "translate groups" | "translate checkpoints" | "verify what is new" | "prepare reverse link" | "point of no return" | "publish groups" | "publish checkpoints" | "lift fence" | "lift fence of groups" | "publish routes" | "release" | "run reverse link" | "stop link" | "prove that the cluster is gone" | "find the lost tail" | "find groups without the cluster" | "translate checkpoints without the cluster" | "prove that the cluster is back" | "find what was not copied" | "resume link" | "put back what was left" | "delete link" | "purge";
         StopPlan: {
             hash: string;
             link: string;
@@ -7537,9 +7537,16 @@ export interface components {
             order: "together" | "consumers first" | "producers first";
             /**
              * Principals
-             * @description Whom fence acl denies writing, such as User:shop; default whom rules allow to.
+             * @description Whom fence acl denies writing, and readers deny reading, such as User:shop; default whom rules allow to.
              */
             principals?: string[];
+            /**
+             * Readers
+             * @description Members of its groups that read on: they are waited for, or the cluster that is left denies them reading in these groups, and they are waited for until their sessions are over.
+             * @default wait
+             * @enum {string}
+             */
+            readers: "wait" | "deny";
             /**
              * Topics
              * @description Topics, by whole names.

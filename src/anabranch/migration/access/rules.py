@@ -14,6 +14,7 @@ from anabranch.migration.access.scope import ALL, AccessScope
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
 
 _FENCE = "it denies writing to a topic as a fence does, and would hold its producers up on the target"
+_GROUP_FENCE = "it denies reading in a group as a switch does (readers deny), and would hold its consumers up there"
 _FENCES = "it denies writing to all topics: on each by itself it would look like a fence"
 _PREFIX = "the naming policy does not make one prefix of what begins with it"
 _GROUPS = "its groups are in no wave"
@@ -41,8 +42,17 @@ class RulesFound:
 
 def is_fence(rule: Acl) -> bool:
     """Whether it is as a fence makes them: it denies writing to one topic, from anywhere."""
+    return _denies(rule, ResourceType.TOPIC, AclOperation.WRITE)
+
+
+def is_group_fence(rule: Acl) -> bool:
+    """Whether it is as a fence of groups makes them: it denies reading in one group, from anywhere."""
+    return _denies(rule, ResourceType.GROUP, AclOperation.READ)
+
+
+def _denies(rule: Acl, kind: ResourceType, operation: AclOperation) -> bool:
     shape = (rule.resource_type, rule.pattern, rule.host, rule.operation, rule.permission)
-    fences = (ResourceType.TOPIC, PatternType.LITERAL, ALL, AclOperation.WRITE, AclPermission.DENY)
+    fences = (kind, PatternType.LITERAL, ALL, operation, AclPermission.DENY)
     return shape == fences and rule.resource_name != ALL
 
 
@@ -136,4 +146,6 @@ def _groups(rule: Acl, scope: AccessScope, users: frozenset[str]) -> tuple[Acl, 
     if not about:
         elsewhere = any(rule.is_about(ResourceType.GROUP, group) for group in scope.elsewhere)
         return () if elsewhere or rule.principal not in users else _GROUPS
+    if scope.fences_groups and is_group_fence(rule):
+        return _GROUP_FENCE
     return tuple(replace(rule, resource_name=group) for group in about) if _is_about_all(rule) else (rule,)

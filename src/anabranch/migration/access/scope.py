@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.migration.legs import Leg
+from anabranch.migration.spec import Readers
 from anabranch.model import naming
 from anabranch.model.acls import Acl, ResourceType
 
@@ -24,7 +25,7 @@ class AccessScope:
     ``topics`` are the target's names by the source's, ``renamed`` is the policy that made them.  ``elsewhere`` are
     groups of other waves.  ``principals`` are the new names of some; ``named`` are those that the wave names.
     ``own`` is as whom the source is asked, whose rules are for the links.  ``has_readers``: its topics are read in its
-    groups, or by its jobs.
+    groups, or by its jobs.  ``fences_groups``: a switch denies reading in them.
     """
 
     topics: Mapping[str, str] = field(hash=False)
@@ -36,6 +37,7 @@ class AccessScope:
     named: frozenset[str]
     own: str
     has_readers: bool
+    fences_groups: bool = False
 
     def is_own(self, principal: str) -> bool:
         """Whether it is the links', and no application's that the file names."""
@@ -69,4 +71,5 @@ def access_scope(leg: Leg, own: str) -> AccessScope:
         frozenset(wave.principals),
         own,
         bool(wave.groups or wave.jobs),
+        wave.readers is Readers.DENY,
     )

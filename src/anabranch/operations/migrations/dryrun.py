@@ -6,16 +6,18 @@ is done as in a run; what would change something says what it would, as far as t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anabranch.errors import AnabranchError
+from anabranch.migration.fences import READING
 from anabranch.migration.lost import DOUBTS, lanes_of
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import MigrationStep, StepKind, holds_clients
 from anabranch.migration.words import counted
+from anabranch.model.acls import Acl
 from anabranch.model.plans import REQUEST
 from anabranch.model.reasons import Reason
 from anabranch.operations.migrations import fencing, ready
@@ -77,8 +79,8 @@ class DrySteps:
                 result = await self.real.do(run, step)
                 told = result or {}
                 found = replace(found, what=_told(step.kind, told), doubts=tuple(told.get(DOUBTS, ())))
-            elif step.kind is StepKind.FENCE:
-                found = replace(found, what=await _fence(self.real.scene(run, step)))
+            elif step.kind in _TOLD:
+                found = replace(found, what=await _TOLD[step.kind](self.real.scene(run, step)))
         except NotYetError as error:
             found = replace(found, what=error.message, waits=True)
         except WaveNotReadyError as error:
@@ -145,9 +147,23 @@ def _told(kind: StepKind, result: Mapping[str, Any]) -> str:
 async def _fence(scene: Scene) -> str:
     if FenceKind(scene.subject) is not FenceKind.ACL:
         return ""
-    rules = await fencing.planned(scene)
+    return _rules_told(await fencing.planned(scene), "writing")
+
+
+async def _fence_groups(scene: Scene) -> str:
+    return _rules_told(await fencing.planned(scene, READING), "reading")
+
+
+def _rules_told(rules: Sequence[Acl], what: str) -> str:
     whom = sorted({rule.principal for rule in rules})
-    return f"{counted(len(rules), 'rule')} would deny writing to {', '.join(whom)}"
+    return f"{counted(len(rules), 'rule')} would deny {what} to {', '.join(whom)}"
+
+
+_TOLD: Mapping[StepKind, Callable[[Scene], Awaitable[str]]] = {
+    StepKind.FENCE: _fence,
+    StepKind.FENCE_GROUPS: _fence_groups,
+}
+"""What steps would do that change something, as far as that is told."""
 
 
 @dataclass(eq=False)

@@ -15,7 +15,6 @@ from anabranch.kafka.log_ends import log_ends
 from anabranch.kafka.same_cluster import check_cluster
 from anabranch.migration.lost import DOUBTS, FoundLane, found_words, lanes_of, tail_words
 from anabranch.migration.options import TailChoice
-from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import counted
 from anabranch.model.lane import LaneMode
@@ -113,7 +112,7 @@ async def prove_found(scene: Scene) -> Result:
     _, record = await stored(scene.there, scene.leg.link)
     check_cluster(scene.here.name, record.wanted.spec.source.cluster_id, await scene.here.metadata([]))
     await check_clusters(scene)
-    return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
+    return await fencing.already_denied(scene)
 
 
 async def find_tail(scene: Scene) -> Result:

@@ -17,8 +17,8 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.groups.rights import group_operations
 from anabranch.kafka.probe import ClusterRole, facts
+from anabranch.migration.fences import READING, WRITING, RuleFence
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part
 from anabranch.migration.words import named
 from anabranch.model.acls import AclOperation
@@ -31,6 +31,8 @@ from anabranch.state.codecs import topics as control_topics
 from anabranch.state.topics.upkeep import look_after
 
 _TOPIC_DENIED = 29
+_USUAL_SESSION_MS = 45_000
+"""``session.timeout.ms`` of clients since 3.0, and ``group.consumer.session.timeout.ms`` of brokers."""
 
 
 async def lacking(leg: Leg, part: Part, here: Cluster, there: Cluster) -> tuple[Reason, ...]:
@@ -39,9 +41,11 @@ async def lacking(leg: Leg, part: Part, here: Cluster, there: Cluster) -> tuple[
     if part is not Part.PRODUCERS and leg.wave.groups:
         found += await _groups(there, leg.wave.groups)
         found += await control(there, [control_topics.POSITIONS])
+    if part is not READING.without and READING.is_asked(leg.wave):
+        found += [*await _fence(leg, here, there, READING), *_sessions(leg)]
     if part is not Part.CONSUMERS:
-        if FenceKind.ACL in leg.wave.fences:
-            found += await _fence(leg, here, there)
+        if WRITING.is_asked(leg.wave):
+            found += await _fence(leg, here, there, WRITING)
         found += [replace(reason, what=f"the way back: {reason.what}") for reason in await _way_back(leg, here, there)]
     return tuple(found)
 
@@ -85,18 +89,19 @@ async def control(cluster: Cluster, names: Sequence[str] = control_topics.ALL) -
     return found
 
 
-async def _fence(leg: Leg, here: Cluster, there: Cluster) -> list[Reason]:
-    """The fence of access rules on the cluster that is left, and, for when a wave is led back, on the other one."""
-    found = []
+async def _fence(leg: Leg, here: Cluster, there: Cluster, fence: RuleFence) -> list[Reason]:
+    """A fence of access rules on the cluster that is left, and, for when a wave is led back, on the other one."""
+    found, called = [], fence.called
     try:
         rules = await describe_acls(here)
-        fencing.check_named(leg.wave, fencing.denied_by(leg, here, rules), here)
+        fencing.check_named(leg.wave, fencing.denied_by(leg, here, rules, fence), here, fence)
     except (RefusedError, PermissionDeniedError) as error:
-        found.append(Reason.found(Severity.ERROR, f"fence acl: {error.message}", error.hint))
+        found.append(Reason.found(Severity.ERROR, f"{called}: {error.message}", error.hint))
     else:
-        found += await _may_alter(here, Severity.ERROR, "fence acl")
-        for principal, topics in fencing.not_denied(leg, here, rules).items():
-            what = f"fence acl does not deny it to {principal}, whom a rule lets write to {named(topics, 'topic')}"
+        found += await _may_alter(here, Severity.ERROR, called)
+        for principal, names in fencing.not_denied(leg, here, rules, fence).items():
+            does = f"write to {named(names, 'topic')}" if fence is WRITING else f"read in {named(names, 'group')}"
+            what = f"{called} does not deny it to {principal}, whom a rule lets {does}"
             fix = "add it to the wave's principals, or be sure that nobody comes as it"
             found.append(Reason.found(Severity.WARNING, what, fix))
     # What an earlier switch left there is taken away past the point of no return.
@@ -105,10 +110,22 @@ async def _fence(leg: Leg, here: Cluster, there: Cluster) -> list[Reason]:
         await describe_acls(there)
     except (RefusedError, PermissionDeniedError) as error:
         severity = Severity.ERROR if is_there else Severity.WARNING
-        found.append(Reason.found(severity, f"fence acl on the way back: {error.message}", error.hint))
+        found.append(Reason.found(severity, f"{called} on the way back: {error.message}", error.hint))
     else:
-        found += await _may_alter(there, Severity.ERROR if is_there else Severity.WARNING, "fence acl on the way back")
+        severity = Severity.ERROR if is_there else Severity.WARNING
+        found += await _may_alter(there, severity, f"{called} on the way back")
     return found
+
+
+def _sessions(leg: Leg) -> Iterator[Reason]:
+    """A member that is denied its next request is in its group until its session is over: nobody tells how long."""
+    longest = leg.migration.limits.longest_pause_ms
+    if longest <= _USUAL_SESSION_MS:
+        what = (
+            "readers deny: a member that reads on is waited for until its session is over, "
+            f"{_USUAL_SESSION_MS // 1000} s by default, and a switch is given up after {longest / 1000:g} s"
+        )
+        yield Reason.found(Severity.WARNING, what, "have limits.longest_pause be longer than their sessions")
 
 
 async def _may_alter(cluster: Cluster, severity: Severity, what: str) -> list[Reason]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.fences import READING
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.pause import LAST
@@ -116,7 +117,7 @@ async def _preflight(scene: Scene) -> Result:
     if scene.run.part is not Part.PRODUCERS:
         await checkpoints.look_at_jobs(scene)
     await ready.check(scene)
-    return await fencing.already_denied(scene) if FenceKind.ACL in scene.wave.fences else None
+    return await fencing.already_denied(scene)
 
 
 async def _access(scene: Scene) -> Result:
@@ -168,6 +169,19 @@ async def _open_there(scene: Scene) -> Result:
     return None
 
 
+async def _fence_groups(scene: Scene) -> Result:
+    return await fencing.deny(scene, READING)
+
+
+async def _lift_groups(scene: Scene) -> None:
+    await fencing.lift(scene, READING)
+
+
+async def _let_in_there(scene: Scene) -> Result:
+    await fencing.open_there(scene, READING)
+    return None
+
+
 async def _lead(scene: Scene) -> Result:
     """Nobody is led to a cluster that was lost: those that are still held go on where they are."""
     if scene.run.leads_to_lost:
@@ -204,6 +218,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.PIN: ending.pin,
     StepKind.DRAIN: ending.drain,
     StepKind.PAUSE_LINK: linking.pause_link,
+    StepKind.FENCE_GROUPS: _fence_groups,
     StepKind.GROUPS_EMPTY: positions.groups_empty,
     StepKind.STAGE_GROUPS: positions.stage_groups,
     StepKind.STAGE_CHECKPOINTS: checkpoints.stage_checkpoint,
@@ -213,6 +228,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.PUBLISH_GROUPS: positions.publish_groups,
     StepKind.PUBLISH_CHECKPOINTS: checkpoints.publish_checkpoint,
     StepKind.LIFT_FENCE: _open_there,
+    StepKind.LIFT_GROUPS: _let_in_there,
     StepKind.ROUTES: _lead,
     StepKind.RELEASE: _release,
     StepKind.RUN_REVERSE: linking.run_reverse,
@@ -232,6 +248,7 @@ _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.RUN_LINK: linking.end_link,
     StepKind.ACCESS: _take_access_back,
     StepKind.FENCE: _lift,
+    StepKind.FENCE_GROUPS: _lift_groups,
     StepKind.HOLD: _let_go,
     StepKind.PAUSE_LINK: linking.resume_link,
     StepKind.STAGE_CHECKPOINTS: checkpoints.put_back_checkpoint,

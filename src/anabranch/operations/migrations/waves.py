@@ -11,7 +11,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import WaveRun
-from anabranch.migration.spec import FenceKind
+from anabranch.migration.spec import FenceKind, Readers, Wave
 from anabranch.migration.standing import LEADS, WaveStanding, WaveVerb
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 from anabranch.migration.wave_steps import WavePart, steps_for
@@ -20,9 +20,6 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.dryrun import SeenStep, dry_run
 from anabranch.operations.migrations.steps import ClusterSteps
-
-_EXPECTED = {StepKind.QUIET, StepKind.GROUPS_EMPTY}
-"""What a switch brings about itself: to wait for it is no reason against it."""
 
 
 @dataclass(eq=False)
@@ -93,7 +90,7 @@ async def plan(
         leg.here,
         leg.there,
         seen,
-        (*beside, *reasons_of(seen, leg.wave.fences)),
+        (*beside, *reasons_of(seen, leg.wave)),
         _hash(stands, made),
         made,
     )
@@ -134,17 +131,24 @@ def check_allowed(planned: WaveRunPlan, command: str) -> None:
         raise WaveRefusedError(planned.migration, planned.wave, planned.verb.value, found[0].what, command)
 
 
-def reasons_of(seen: tuple[SeenStep, ...], fences: tuple[FenceKind, ...]) -> list[Reason]:
+def reasons_of(seen: tuple[SeenStep, ...], wave: Wave) -> list[Reason]:
     """What forbids it, or is worth a look, of what steps would meet."""
     found: list[Reason] = []
     for step in seen:
         found += step.against
         if step.forbidden and not errors(step.against):
             found.append(Reason.found(Severity.ERROR, step.what, step.fix))
-        elif step.waits and (step.kind not in _EXPECTED or fences == (FenceKind.OBSERVE,)):
+        elif step.waits and not _brings_about(wave, step.kind):
             found.append(Reason.found(Severity.WARNING, f"it would wait now: {step.what}"))
         found += [Reason.found(Severity.WARNING, doubt) for doubt in step.doubts]
     return found
+
+
+def _brings_about(wave: Wave, kind: StepKind) -> bool:
+    """Whether a switch sees to it itself: to wait for it is no reason against it."""
+    is_fenced = wave.fences != (FenceKind.OBSERVE,)
+    is_emptied = kind is StepKind.GROUPS_EMPTY and wave.readers is Readers.DENY
+    return is_emptied or (is_fenced and kind in (StepKind.QUIET, StepKind.GROUPS_EMPTY))
 
 
 def _hash(stands: WaveStanding, made: WaveRun) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 from anabranch.config.migration_file import migration_fields
 from anabranch.config.units import parse_rate
 from anabranch.errors import AnabranchError
-from anabranch.migration.spec import FenceKind, Migration, Wave
+from anabranch.migration.fences import asked_of
+from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.throttle import OperatorThrottle, longest_pause
 from anabranch.model.accounts import Role
@@ -131,8 +132,9 @@ async def _set_plan(reach: Reach, request: FileRequest) -> SetPlan:
     known = await read_migration(reach, wanted.name)
     for name, stands in standings(known.migration, known.runs).items():
         before, after = stands.wave, wanted.wave(name)
-        if after is not None and _is_fenced(stands) and FenceKind.ACL in {*before.fences} - {*after.fences}:
-            raise FenceStaysError(wanted.name, name)
+        gone = [fence for fence in asked_of(before) if after is not None and not fence.is_asked(after)]
+        if gone and _is_fenced(stands):
+            raise FenceStaysError(wanted.name, name, gone[0].called)
         if stands.state is WaveState.PLANNED and stands.open is None:
             continue
         same_clusters = (known.migration.source, known.migration.target, known.migration.copy) == (
@@ -160,7 +162,7 @@ def _check_under_way(wanted: Migration, stands: WaveStanding, after: Wave) -> No
     run, before = stands.open, stands.wave
     if run is None or run.what in (WaveVerb.START.value, WaveVerb.VERIFY.value):
         return
-    for what in ("fences", "principals", "groups", "jobs"):
+    for what in ("fences", "readers", "principals", "groups", "jobs"):
         if getattr(before, what) != getattr(after, what):
             raise GoesByError(wanted.name, before.name, run.what, what)
 

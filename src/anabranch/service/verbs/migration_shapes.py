@@ -355,12 +355,13 @@ class FenceStaysError(RefusedError):
 
     migration: str
     wave: str
+    fence: str
 
     _message = (
-        "wave {wave} of migration {migration} was switched, or was to be, with fence acl: what that denies where its "
-        "applications were is lifted by a verb of a wave with that fence alone"
+        "wave {wave} of migration {migration} was switched, or was to be, with {fence}: what that denies where its "
+        "applications were is lifted by a verb of a wave with that alone"
     )
-    _hint = "leave acl among its fences until the wave is completed, or cancelled with both clusters"
+    _hint = "leave {fence} in its file until the wave is completed, or cancelled with both clusters"
 
 
 @dataclass(eq=False)
