@@ -29,7 +29,7 @@ class RouteProcess:
 
     ``tokens`` are by role; an application has that of ``client``.  ``environment`` is its own and that of its jobs.
     ``contexts`` and ``store`` are for another instance beside it; ``beside`` is whether it is that other one, which
-    acts only once the first is gone.
+    acts only once the first is gone.  ``program`` is the module that is started, with what it is told first.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class RouteProcess:
         self.contexts.write_text(yaml.safe_dump({"version": 1, "contexts": json.loads(json.dumps(contexts))}))
         self.store = store or str(directory / "routes.db")
         self.beside = beside
+        self.program: tuple[str, ...] = ("anabranch",)
         self._process: subprocess.Popen[bytes] | None = None
         self.log = directory / "serve.log"
         self.tokens: dict[str, str] = {}
@@ -77,7 +78,7 @@ class RouteProcess:
 
     def start(self) -> None:
         """Start it, and return when it acts, or answers where it is beside another one."""
-        command = [sys.executable, "-m", "anabranch", "--contexts", str(self.contexts), "serve"]
+        command = [sys.executable, "-m", *self.program, "--contexts", str(self.contexts), "serve"]
         command += ["--store", self.store, "--port", str(self._lease.port)]
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
