@@ -25,7 +25,7 @@ class Subscribed:
 
 
 class Partitions:
-    """Those that a group has given a client, by the names there, as was last told.
+    """Those that a group has given a client, by the names there, as was last told; ``last`` is of such as it lost.
 
     The client itself is not asked: where its cluster does not answer it stops the whole process until the group's
     session is over.
@@ -42,6 +42,7 @@ class Partitions:
         self._places: dict[Place, None] = {}
         self._resumed: dict[Place, int] = {}
         self._began: dict[Place, int] = {}
+        self.last: dict[Place, int] = {}
 
     def listed(self) -> list[Any]:
         """Each without an offset."""
@@ -96,11 +97,22 @@ class Partitions:
         ours = {place_of(one) for one in partitions}
         return {place: at for place, at in self._began.items() if place in ours}
 
+    def stood(self, inner: Any, partitions: list[Any]) -> list[Any]:
+        """The client's positions in these; where it has read nothing, where it began."""
+        found, began = inner.position(partitions), self.began(partitions)
+        return [
+            TopicPartition(*place, began[place])
+            if one.offset < 0 and one.error is None and (place := place_of(one)) in began
+            else one
+            for one in found
+        ]
+
     def come(self, partitions: list[Any]) -> None:
         """The group gives these; all that the client has from then on, unless its members hand over in steps."""
         if not self._is_cooperative:
             self._places.clear()
             self._began.clear()
+        self.last.clear()
         self._places |= {place_of(one): None for one in partitions}
 
     def assign(self, inner: Any, partitions: list[Any]) -> None:
@@ -118,10 +130,18 @@ class Partitions:
                 if one.offset >= 0:
                     self._resumed.pop(place_of(one), None)
 
+    def lose(self, stood: Mapping[Place, int]) -> None:
+        """The group's session is over, with these last positions; they are known until it gives something again.
+
+        Its cluster may have been stopped, so that nobody has read on there.
+        """
+        self.last |= stood
+
     def clear(self) -> None:
         """The client is given up, with all that it has."""
         self._places.clear()
         self._began.clear()
+        self.last.clear()
 
 
 def _ends(inner: Any, partitions: list[Any]) -> dict[Place, int]:

@@ -34,7 +34,7 @@ from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.partitions import Partitions, Subscribed, nowhere
 from anabranch.sdk.quick import quick_poll
 from anabranch.sdk.routed import RoutedClient
-from anabranch.sdk.standing import Left, stood, stood_alone, unless_lost
+from anabranch.sdk.standing import ASK_S, Left, stood, stood_alone, unless_lost
 
 SLICE_S = 0.1
 """How long a call waits for messages before it looks again whether it is to pause."""
@@ -292,34 +292,34 @@ class RoutedReader(RoutedClient):
         found = dict(self._orders.begins)
         if left.cluster == cluster:
             is_new = not (left.positions or left.committed or self._orders.lost)
-            found |= _named(self._era.started if is_new else left.handed(self._commits_itself))
+            found |= _named(self._era.started if is_new else left.handed(self._commits_itself, self._orders.lost))
         self._session.ready(switch, found, {}, str(self._given.get("group.instance.id") or ""))
 
     def _stand(self, inner: Any) -> Left:
         """Where it stands, once all that was to be committed is; raises KafkaException."""
-        partitions, positions = self._parts(), self._positions(inner)
-        grouped = partitions if self._given.get("group.id") else []
+        partitions, positions, last = self._parts(), self._positions(inner), dict(self._partitions.last)
+        grouped = [*partitions, *(TopicPartition(*place) for place in last)] if self._given.get("group.id") else []
+        if self._subscribed.topics and not grouped:
+            # Where nothing is asked of a cluster that is gone, closing the client would wait for it.
+            inner.list_topics(self._names.there.get(self._subscribed.topics[0], self._subscribed.topics[0]), ASK_S)
         left = stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
-        return replace(left, began=self._partitions.began(partitions))
+        return replace(left, began=self._partitions.began(partitions), last=last)
 
     def _stand_alone(self, inner: Any) -> Left:
-        given_out = self._positions(inner) if self._auto_commits else None
-        began = self._partitions.began(self._parts())
-        return stood_alone(self._era.cluster, self._parts(), self._era.committed, given_out, began)
+        left = self._alone(self._parts(), self._positions(inner))
+        return replace(left, last=dict(self._partitions.last))
+
+    def _alone(self, partitions: list[Any], positions: list[Any]) -> Left:
+        given_out = positions if self._auto_commits else None
+        began = self._partitions.began(partitions)
+        return stood_alone(self._era.cluster, partitions, self._era.committed, given_out, began)
 
     def _positions(self, inner: Any) -> list[Any]:
         """The positions as it pauses: asked before anything is committed, since a client that waits for a cluster that
         does not answer tells no position either.
         """
         if self._stands is None:
-            found = inner.position(self._parts())
-            began = self._partitions.began(found)
-            self._stands = [
-                TopicPartition(*place, began[place])
-                if one.offset < 0 and one.error is None and (place := place_of(one)) in began
-                else one
-                for one in found
-            ]
+            self._stands = self._partitions.stood(inner, self._parts())
         return self._stands
 
     def _parts(self) -> list[Any]:
@@ -391,17 +391,19 @@ class RoutedReader(RoutedClient):
     def _subscribe(self, inner: Any) -> None:
         asked = self._subscribed
         callbacks: dict[str, Any] = {"on_assign": self._on_assign, "on_revoke": self._taken_away("on_revoke")}
-        if "on_lost" in asked.callbacks:  # without it what is lost is told as revoked
-            callbacks["on_lost"] = self._taken_away("on_lost")
+        lost = "on_lost" if "on_lost" in asked.callbacks else "on_revoke"  # by which an application without it is told
+        callbacks["on_lost"] = self._taken_away(lost, are_lost=True)
         guarded = {name: self._callbacks.guarded(one) for name, one in callbacks.items()}
         inner.subscribe([self._names.there.get(topic, topic) for topic in asked.topics], **guarded)
 
-    def _taken_away(self, name: str) -> Callable[[Any, list[Any]], None]:
+    def _taken_away(self, name: str, are_lost: bool = False) -> Callable[[Any, list[Any]], None]:
         callback = self._subscribed.callbacks.get(name)
 
         def call(inner: Any, partitions: list[Any]) -> None:
             if inner is not self._inner:  # one of a lost cluster, which is closed by itself
                 return
+            if are_lost:
+                self._partitions.lose(self._alone(partitions, self._partitions.stood(inner, partitions)).positions)
             self._partitions.go(inner, partitions)
             if callback is not None:
                 callback(self, self._back(partitions))

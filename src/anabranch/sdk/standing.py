@@ -4,7 +4,8 @@ Invariants
     U5  of a cluster that is lost a client hands over what it has given out, where commits are automatic, or else what
         the cluster is known to have committed for it.
     U6  partitions that its group has taken away from it are another member's, or nobody's: it commits and hands over
-        nothing of them, and what the group has committed stands.
+        nothing of them, and what the group has committed stands.  Of those that it lost since its cluster was not heard
+        of it has nothing to hand over once that answers, and what is of U5 where it is lost.
     U7  where nothing was given out it stands where it began.  Of an application that commits, and has not in some
         partition, it hands over where it began there: what was given out is not done.
 """
@@ -40,16 +41,22 @@ _TAKEN_AWAY = {
 class Left:
     """Where the client stood as it left a cluster: ``positions`` and what was committed there, by the names there.
 
-    ``began`` is where it had begun there, as far as that was an offset.
+    ``began`` is where it had begun there, as far as that was an offset; ``last`` where it stood in partitions that it
+    lost with its group's session, which counts where the cluster does not answer any more.
     """
 
     cluster: str = ""
     positions: Mapping[Place, int] = field(default_factory=dict)
     committed: Mapping[Place, int] = field(default_factory=dict)
     began: Mapping[Place, int] = field(default_factory=dict)
+    last: Mapping[Place, int] = field(default_factory=dict)
 
-    def handed(self, commits_itself: bool) -> dict[Place, int]:
+    def handed(self, commits_itself: bool, is_lost: bool = False) -> dict[Place, int]:
         """The positions that a switch is handed (U7); ``commits_itself`` says whether the application commits."""
+        found = self._handed(commits_itself)
+        return {**self.last, **found} if is_lost else found
+
+    def _handed(self, commits_itself: bool) -> dict[Place, int]:
         found = dict(self.positions)
         if commits_itself or any(at >= 0 for at in self.committed.values()):
             for place in [one for one in found if self.committed.get(one, OFFSET_INVALID) < 0]:
@@ -74,8 +81,8 @@ def stood(
 ) -> Left:
     """Where it stands, once all that was to be committed is: the broker takes commits in their order (U6).
 
-    ``grouped`` are the partitions in which its group commits, ``commits`` whether what was given out is committed now,
-    ``joins`` whether it has them as a member.  Raises KafkaException.
+    ``grouped`` are the partitions in which its group commits, also such as it has no more, ``commits`` whether what was
+    given out is committed now, ``joins`` whether it has them as a member.  Raises KafkaException.
     """
     has_them = not (joins and grouped) or inner.memberid() is not None
     if commits and has_them:

@@ -1,4 +1,4 @@
-"""The moves of a how-to as they are typed, without `--at-once`: by a link, and back by its way back."""
+"""The moves of how-tos as they are typed, without `--at-once`: by a link, back by its way back, off a lost cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from qa.service import until
 from qa.timeouts import TIMEOUT_S
 from tests.integration.links.lab import Link
 from tests.integration.sdk.lab import Lab
-from tests.integration.sdk.test_coordinated import Moving, moving
+from tests.integration.sdk.test_coordinated import KEYS, Moving, mortal, moving, values_there
 
-__all__ = ["moving"]
+__all__ = ["mortal", "moving"]
 pytestmark = [pytest.mark.full, pytest.mark.real]
 
 
@@ -79,3 +80,26 @@ def test_applications_are_moved_and_moved_back_by_what_is_typed(moving: Moving, 
         way_back.close()
     switches = json.loads(typed(lab, "route", "switches", "-o", "json"))
     assert [one["state"] for one in switches[:2]] == ["done", "done"]
+
+
+def test_applications_are_moved_off_a_lost_cluster_by_what_is_typed(mortal: Moving, tmp_path: Path) -> None:
+    """docs/how-to/route-disaster-recovery.md: what was copied is read once, and what is in doubt is named."""
+    lab = mortal.lab
+    apply = ("route", "apply", "-f", routes_file(tmp_path, "new", topics="old.{topic}"), "--reason", "old is lost")
+    with mortal.application(consumers=1, checked=False) as app:
+        lab.old.broker(1).kill()
+        shown = typed(lab, *apply, "--when-lost", "go", "--timeout", "300")
+        assert "--when-lost go --timeout 300 --execute" in " ".join(shown.split())
+        assert are_on(mortal, "old"), "a plan moves nobody"
+        done = " ".join(typed(lab, *apply, "--when-lost", "go", "--timeout", "300", "--execute").split())
+        assert "in doubt: " in done and f"{mortal.topic}-0 was copied up to" in done
+        switch = mortal.switch()
+        assert (switch["state"], switch["lost"]) == ("done", ["old"])
+        listed = " ".join(typed(lab, "route", "switches", switch["id"]).split())
+        assert f"in doubt: {switch['doubts'][0]}" in listed
+        until(lambda: are_on(mortal, "new"))
+        read = len(app.read)
+        until(lambda: len(app.read) > read + 100)
+    assert max(Counter(app.read).values()) == 1
+    newest = {key: max(number for name, number in app.read if name == key) for key in KEYS}
+    assert {one for one in values_there(mortal) if one[1] <= newest[one[0]]} <= set(app.read)

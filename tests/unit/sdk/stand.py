@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import confluent_kafka
 import pytest
-from confluent_kafka import OFFSET_INVALID, TopicPartition
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.cluster import Security
 from anabranch.model.routing import Route, RouteQuery
@@ -22,11 +22,15 @@ Place = tuple[str, int]
 
 @dataclass
 class Log:
-    """A cluster as its clients see it: what the group has committed, where logs end, and its id, if it tells that."""
+    """A cluster as its clients see it: what the group has committed, where logs end, and its id, if it tells that.
+
+    ``is_gone`` says that it does not answer.
+    """
 
     committed: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
     id: str = ""
+    is_gone: bool = False
 
 
 class PlainConsumer:
@@ -51,6 +55,18 @@ class PlainConsumer:
         """Its group gives it these."""
         self.callbacks["on_assign"](self, [TopicPartition(*place) for place in places])
 
+    def lost(self, *places: Place) -> None:
+        """Its session is over, and they are gone with it."""
+        self.callbacks["on_lost"](self, [TopicPartition(*place) for place in places])
+        self.assigned = {}
+
+    def list_topics(self, topic: str, timeout: float) -> None:
+        self._asks()
+
+    def _asks(self) -> None:
+        if self.log.is_gone:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
     def assign(self, partitions: Iterable[Any]) -> None:
         self.assigned = {(one.topic, one.partition): one.offset for one in partitions}
 
@@ -67,6 +83,7 @@ class PlainConsumer:
         ]
 
     def committed(self, partitions: Iterable[Any], timeout: float = -1) -> list[Any]:
+        self._asks()
         kept = self.log.committed
         return [
             TopicPartition(one.topic, one.partition, kept.get((one.topic, one.partition), OFFSET_INVALID))

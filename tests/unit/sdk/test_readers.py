@@ -240,3 +240,61 @@ def test_a_consumer_counts_errors_that_its_application_is_told(monkeypatch: pyte
         consumer.commit(asynchronous=False)
     found = consumer.figures()
     assert (found.records, found.bytes, found.errors) == (2, 6, 2)
+
+
+@pytest.mark.parametrize("commits", [False, True])
+def test_where_a_consumer_stood_as_its_session_ended_is_handed_over_only_where_its_cluster_is_lost(
+    commits: bool,
+) -> None:
+    """Until the cluster answers nobody can say whether another member has read on, so it has not paused."""
+    PlainConsumer.logs["old"].committed = {A: 70} if commits else {}
+    consumer, led, inner = reading(enable_auto_commit=not commits)
+    revoked: list[Any] = []
+    consumer.subscribe(["a"], on_revoke=lambda _, partitions: revoked.extend(partitions))
+    inner.given(A, B)
+    inner.read[A] = 100
+    if commits:
+        consumer.commit(offsets=[TopicPartition(*A, 90)], asynchronous=False)
+    inner.log.is_gone = True
+    inner.lost(A, B)
+    assert len(revoked) == 2, "an application that has no on_lost is told so"
+    led.prepare("s")
+    consumer.poll(0)
+    assert led.ready_for == []
+    led.prepare("s", lost=True)
+    consumer.poll(0)
+    assert led.ready_for == [("s", {"a-0": 90 if commits else 100}, {})]
+
+
+def test_where_a_consumer_stood_as_its_session_ended_counts_no_more_once_its_cluster_answers() -> None:
+    """What the group has committed does (U6), also where it gives the consumer something again."""
+    consumer, led, inner = reading()
+    inner.given(A)
+    inner.read[A] = 100
+    inner.lost(A)
+    led.prepare("s")
+    consumer.poll(0)
+    assert led.ready_for == [("s", {}, {})]
+    led.cancel()
+    consumer.poll(0)
+    again = PlainConsumer.made[-1]
+    again.given(A)
+    again.read[A] = 100
+    again.lost(A)
+    again.given(B)
+    again.read = {B: 5}
+    led.prepare("t", lost=True)
+    consumer.poll(0)
+    assert led.ready_for[-1] == ("t", {"a-1": 5}, {})
+
+
+def test_a_consumer_that_never_had_a_partition_has_paused_once_its_cluster_answers_or_is_lost() -> None:
+    """Its client would wait for the cluster as it is closed."""
+    consumer, led, inner = reading()
+    inner.log.is_gone = True
+    led.prepare("s")
+    consumer.poll(0)
+    assert led.ready_for == []
+    inner.log.is_gone = False
+    consumer.poll(0)
+    assert led.ready_for == [("s", {}, {})]
