@@ -99,6 +99,7 @@ class WaveAnswer:
     groups: tuple[str, ...]
     jobs: tuple[str, ...]
     fences: tuple[str, ...]
+    readers: str
     held: str
     lost: str
     doubts: tuple[str, ...]
@@ -190,6 +191,7 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         wave.groups,
         tuple(job.name for job in wave.jobs),
         tuple(fence.value for fence in wave.fences),
+        wave.readers.value,
         kept.holds.get(wave.name, "") or kept.holds.get("", ""),
         "" if stands.lost is None else stands.lost.words,
         _doubts(stands, last),

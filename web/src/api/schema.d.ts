@@ -7409,6 +7409,7 @@ export interface components {
             name: string;
             order: string;
             part: string;
+            readers: string;
             run: components["schemas"]["WaveRunSummary"] | null;
             state: string;
             switched: string[];

@@ -79,6 +79,7 @@ export function WaveSection({ wave, answer, nowMs, isOpen }: Props) {
           ["groups", few(wave.groups, "group")],
           ...(wave.jobs.length ? ([["stream jobs", few(wave.jobs, "job")]] as const) : []),
           ["fences", wave.fences.join(", ")],
+          ...(wave.readers === "deny" ? ([["readers", "denied reading as it is switched"]] as const) : []),
           ["order", wave.order],
         ]}
       />
