@@ -1,8 +1,8 @@
 """Break the code in one way after the other, and see which breaks the tests without processes find.
 
 ``python -m tests.mutants [NAME ...]`` copies ``src``, puts one mutant at a time into the copy and runs there what
-``make unit`` runs, first the test that found it last (``tests/mutants.json``), then the tests of the package that was
-broken, and then more seeds of the simulation, until one test fails.  Before the first it runs all of that without a
+``make unit`` runs, first the test that found it last (``tests/mutants.json``), then the tests that import the module
+that was broken, then those of its package, and then more seeds of the simulation, until one test fails.  Before the first it runs all of that without a
 break.  ``--list`` names the mutants, ``--jobs`` says how many at once.
 
 What came of each is kept in ``build/mutants.json`` at once: started again at the same commit it goes on with what is
@@ -38,7 +38,7 @@ from tests.mutants.stages import (
     EndlessError,
     UnclearError,
     first_failure,
-    of_package,
+    of_file,
     of_witness,
     without_break,
 )
@@ -63,7 +63,7 @@ def look(mutant: Mutant, copy: Path, ledger: Ledger, known: str) -> Row:
             with suppress(UnclearError):
                 if test := first_failure(copy, of_witness(known), LEAST_S):
                     return Row(mutant.name, mutant.file, mutant.why, test, KNOWN, round(time.monotonic() - began, 1))
-        for stage, arguments in of_package(mutant.package):
+        for stage, arguments in of_file(mutant.file):
             limit_s = max(LEAST_S, TIMES * ledger.passed.get(stage, ledger.passed["unit"]))
             try:
                 test = first_failure(copy, arguments, limit_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Mapping
@@ -21,6 +22,8 @@ WHOLE: Mapping[str, tuple[str, ...]] = {
 
 What is ``served`` needs no process either, but a socket or real time: too slow for the tier ``unit``.
 """
+_PURE, _FEW = ("tests/unit", "tests/model"), 12
+"""Where tests without a process are; of more files than this, that import a module, none is likelier than another."""
 _LIVED = ("protocol", "copier", "state")
 """The packages that a simulated life is made of."""
 _FAILED, _INTERRUPTED = 1, 2
@@ -50,6 +53,20 @@ def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
         return [("store", WHOLE["store"]), unit, served]
     then = [simulation, unit, served] if package in _LIVED else [unit, served, simulation]
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
+
+
+def of_file(file: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The stages for a break in a file below ``src/anabranch``: first what imports its module, then its package's."""
+    module = "anabranch." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package, _, name = module.rpartition(".")
+    says = re.compile(
+        rf"^\s*(?:from {re.escape(module)} import|import {re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b)",
+        re.MULTILINE,
+    )
+    pure = (path for place in _PURE for path in sorted((ROOT / place).rglob("test_*.py")))
+    found = [str(path.relative_to(ROOT)) for path in pure if says.search(path.read_text("utf-8"))]
+    direct = [("direct", ("-n0", "--only-tier", "unit", *found))] if 0 < len(found) <= _FEW else []
+    return [*direct, *of_package(file.split("/", maxsplit=1)[0])]
 
 
 def of_witness(test: str) -> tuple[str, ...]:

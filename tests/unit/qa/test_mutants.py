@@ -11,7 +11,7 @@ import pytest
 from tests.mutants import __main__ as running
 from tests.mutants.ledger import Ledger, Row
 from tests.mutants.lists import MUTANTS
-from tests.mutants.stages import ROOT, EndlessError, UnclearError, failed, of_package, without_break
+from tests.mutants.stages import ROOT, EndlessError, UnclearError, failed, of_file, of_package, without_break
 from tests.mutants.witnesses import Witnesses
 
 pytestmark = pytest.mark.unit
@@ -88,6 +88,15 @@ def test_every_stage_that_a_mutant_needs_has_passed_without_a_break() -> None:
     assert dict(without_break({"store"}))["store"] == dict(of_package("store"))["store"]
 
 
+def test_what_imports_a_broken_module_is_looked_at_first() -> None:
+    """By either way to import it; where so many do that none is likelier than another, the package's come first."""
+    stage, arguments = of_file("routes/impact.py")[0]
+    assert (stage, arguments[:3]) == ("direct", ("-n0", "--only-tier", "unit"))
+    assert "tests/unit/routes/test_impact.py" in arguments
+    assert of_file("errors.py") == of_package("errors.py")
+    assert of_file("routes/impact.py")[1:] == of_package("routes")
+
+
 def test_a_mutant_with_which_a_stage_does_not_end_is_a_kind_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +110,7 @@ def test_a_mutant_with_which_a_stage_does_not_end_is_a_kind_of_its_own(
         return fails.get(stage, "")
 
     mutant = next(one for one in MUTANTS if one.file.startswith("groups/"))
-    stages = of_package(mutant.package)
+    stages = of_file(mutant.file)
     copy = tmp_path / "src"
     shutil.copytree(ROOT / "src" / "anabranch" / "groups", copy / "anabranch" / "groups")
     monkeypatch.setattr(running, "first_failure", first_failure)
