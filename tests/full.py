@@ -69,9 +69,10 @@ _PACKAGES_ABOVE = (
     *("migration", "routes", "sdk", "service", "store", "streams", "spark/routes", "spark/streams"),
     *(f"{at}/{noun}" for at in ("cli", "operations") for noun in _NOUNS_ABOVE),
 )
-_TESTS_ABOVE = ("migrations", "sdk", "service", "store", "streams", "web")
+_TESTS_ABOVE = ("kills", "migrations", "sdk", "service", "store", "streams", "web")
 ABOVE = (
-    *("docs/", "web/", "tests/unit/"),
+    *("docs/", "web/", "tests/unit/", "schemas/migration.schema.json"),
+    *("qa/route_service.py", "src/anabranch/config/migration_file.py"),
     *(
         f"src/anabranch/storage/{of_streams}.py"
         for of_streams in ("saved_checkpoints", "stream_checkpoints", "stream_ends")

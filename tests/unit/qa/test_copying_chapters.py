@@ -60,7 +60,7 @@ def files_of_chapter(name: str) -> set[Path]:
 
 def is_above(module: str) -> bool:
     """Whether a module of the product is in what is above, as a file or as a package."""
-    path = f"src/{module.replace('.', '/')}"
+    path = module.replace(".", "/") if module.startswith("qa") else f"src/{module.replace('.', '/')}"
     return any(f"{path}{end}".startswith(ABOVE) for end in (".py", "/"))
 
 
