@@ -116,6 +116,12 @@ def test_what_an_unclean_election_took_and_a_late_owner_persists_stops_no_lane()
 
 
 @pytest.mark.test
+def test_what_stops_an_owner_whose_lane_is_anothers_by_then_is_not_told() -> None:
+    """It was stopped, and the source has deleted meanwhile what its successor had copied."""
+    hold("deleted", range(1_716_799_363, 1_716_799_364))
+
+
+@pytest.mark.test
 @pytest.mark.parametrize("plan", ["history", pytest.param("leaders", marks=pytest.mark.full)])
 def test_a_seed_replays_itself(plan: str) -> None:
     """V3: in other processes, whose sets are ordered otherwise, the same happens in the same order."""

@@ -9,14 +9,15 @@ from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
+from anabranch.copier.reporting.report import state_of
 from anabranch.kafka.connection import Connection
-from anabranch.model.clock import now_ms
-from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
+from anabranch.model.clock import monotonic, now_ms
+from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneState
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded, Stop
 from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
@@ -138,3 +139,33 @@ def test_what_was_read_behind_the_last_record_outlives_the_ownership() -> None:
     assert lane.active is not None
     assert lane.end_ownership(lane.active, OwnershipEnded(lane.key, Ending.DISCONNECTED))
     assert not lane.copied.has_passed(90)
+
+
+def test_what_stops_an_ownership_is_in_doubt_until_claims_are_read_again() -> None:
+    """Under a later owner's copy the source may have deleted what this one wanted to read."""
+    lane = running()
+    lane.stop_at(Stop.SOURCE_EXPIRED, 3)
+    assert lane.is_doubted
+    lane.claims_read(monotonic() - 60, None)
+    assert lane.is_doubted, "they were read before it stopped"
+    lane.claims_read(monotonic(), None)
+    assert (lane.is_doubted, lane.phase) == (False, LanePhase.STOPPED)
+
+
+def test_an_owner_whose_lane_is_anothers_by_then_has_not_stopped() -> None:
+    """It takes the lane over again once nobody else has it."""
+    lane = running()
+    lane.stop_at(Stop.SOURCE_EXPIRED, 3)
+    lane.claims_read(monotonic(), "other")
+    assert (lane.phase, lane.stopped, lane.active) == (LanePhase.TAKING, None, None)
+    assert lane.ended is not None and lane.ended.reason is Ending.SUPERSEDED
+
+
+def test_a_stop_that_is_in_doubt_is_not_told_by_who_leaves_the_lane() -> None:
+    """The next owner finds out."""
+    lane = running()
+    lane.stop_at(Stop.SOURCE_EXPIRED, 3)
+    lane.leave()
+    assert state_of(lane, paused=False) is LaneState.WAITING
+    lane.claims_read(monotonic(), None)
+    assert state_of(lane, paused=False) is LaneState.STOPPED

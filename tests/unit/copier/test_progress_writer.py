@@ -320,3 +320,15 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
     lane.phase = LanePhase.RUNNING
     asyncio.run(writer.file())
     assert persisted[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"
+
+
+def test_a_stop_that_is_in_doubt_is_not_persisted() -> None:
+    """Once claims were read again it is."""
+    writer, lanes, stored = made(1)
+    asyncio.run(writer.file())
+    lanes[0].is_doubted, lanes[0].phase = True, LanePhase.STOPPED
+    asyncio.run(writer.file(everything=True))
+    assert len([one for one in stored.rounds if one]) == 1
+    lanes[0].is_doubted = False
+    asyncio.run(writer.file(everything=True))
+    assert stored.rounds[-1] == {0}

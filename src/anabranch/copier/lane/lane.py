@@ -20,7 +20,7 @@ from anabranch.copier.lane.status import Status
 from anabranch.kafka.connection import Connection
 from anabranch.model.lane import LaneAssignment
 from anabranch.model.link import ModePolicy
-from anabranch.protocol.endings import LaneStopped, OwnershipEnded, Stop
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.gap_padding import OffsetGap, PaddingBudget
 from anabranch.protocol.ownership import Ownership, ReusableProducer
 from anabranch.protocol.pipeline import Pipeline
@@ -48,12 +48,14 @@ class Lane:
     """
 
     __slots__ = (
+        "_stopped_at",
         "active",
         "assignment",
         "budget",
         "copied",
         "ended",
         "fetched",
+        "is_doubted",
         "key",
         "mapped_because",
         "phase",
@@ -77,6 +79,8 @@ class Lane:
         self.mapped_because: str | None = "" if assignment.mode is ModePolicy.MAPPED else None
         self.ended: OwnershipEnded | None = None
         self.stopped: LaneStopped | None = None
+        self.is_doubted = False
+        self._stopped_at = 0.0
 
     # -- phases ----------------------------------------------------------------------------------------
 
@@ -111,8 +115,12 @@ class Lane:
         return True
 
     def stop(self, stopped: LaneStopped) -> None:
-        """Going on would lose, repeat or guess: stand still until a person acts."""
-        self.stopped = stopped
+        """Going on would lose, repeat or guess: stand still until a person acts.
+
+        What an ownership met is in doubt until claims are read again: under another owner's copy the source may have
+        deleted what this one still wanted to read.
+        """
+        self.stopped, self.is_doubted, self._stopped_at = stopped, self.active is not None, time.monotonic()
         self._drop_fetched()
         if self.phase is not LanePhase.OVER:
             self.phase = LanePhase.STOPPED
@@ -120,6 +128,16 @@ class Lane:
     def stop_at(self, reason: Stop, offset: int, detail: str = "", fix: str = "") -> None:
         """``stop`` with a reason found on the source's side."""
         self.stop(LaneStopped(self.key, reason, offset, None, detail, fix))
+
+    def claims_read(self, started: float, later: str | None) -> None:
+        """Claims were read, beginning at ``started``: ``later`` is who has claimed the lane since, None for nobody."""
+        active = self.active
+        if active is not None and later is not None:
+            if self.phase is LanePhase.STOPPED:
+                self.stopped, self.phase = None, LanePhase.RUNNING
+            self.end_ownership(active, OwnershipEnded(self.key, Ending.SUPERSEDED, None, later))
+        elif self._stopped_at <= started:
+            self.is_doubted = False
 
     def retry(self) -> None:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was fixed."""

@@ -31,7 +31,6 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.model.filters import load as load_filter
 from anabranch.model.lane import LaneAssignment, LaneMode
-from anabranch.protocol.endings import Ending, OwnershipEnded
 
 SETTLE_S = 5.0
 """How long after a plan workers may still ask for lanes."""
@@ -230,7 +229,7 @@ class LeaseRunner:
         verdict = verdict_of_plan(self._topics, self._lease)
         self.over = verdict.why or wanted.ends_lease(self._lease.basis) or self.over
         self.is_final = self.is_final or verdict.is_final
-        self._end_superseded()
+        self._tell_lanes(started)
         if not self.is_final:
             self.gate.renew(started)
         self._membership.give_way(bool(self.over))
@@ -252,11 +251,10 @@ class LeaseRunner:
             for lane in self._membership.lanes:
                 lane.retry()
 
-    def _end_superseded(self) -> None:
-        """End the ownerships of lanes that somebody else has claimed since."""
+    def _tell_lanes(self, started: float) -> None:
+        """Tell lanes who has claimed them since: that ends their ownerships."""
         for lane in self._membership.lanes:
-            active = lane.active
+            active, later = lane.active, None
             if active is not None and active.ownership.mode is LaneMode.MAPPED:
                 later = self._topics.journal.claims.successor(lane.key, active.ownership.producer_id)
-                if later is not None:
-                    lane.end_ownership(active, OwnershipEnded(lane.key, Ending.SUPERSEDED, None, later.owner))
+            lane.claims_read(started, None if later is None else later.owner)

@@ -146,7 +146,9 @@ class ProgressWriter:
         return report(lane, self._owner, self._gate.paused, now_ms() if at_ms is None else at_ms)
 
     def _is_mine(self, lane: Lane) -> bool:
-        return lane.phase is not LanePhase.OVER and not (lane.phase is LanePhase.TAKING and self._is_anothers(lane))
+        if lane.phase is LanePhase.TAKING:
+            return not self._is_anothers(lane)
+        return lane.phase is not LanePhase.OVER and not lane.is_doubted
 
     def _retire(
         self, lanes: Sequence[Lane], segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]

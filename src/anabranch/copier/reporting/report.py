@@ -11,7 +11,8 @@ UNANSWERED = "the source does not answer"
 
 def state_of(lane: Lane, paused: bool) -> LaneState:
     """What to call where a lane stands."""
-    if lane.phase is LanePhase.STOPPED or (lane.phase is LanePhase.OVER and lane.stopped is not None):
+    is_left = lane.phase is LanePhase.OVER and lane.stopped is not None and not lane.is_doubted
+    if lane.phase is LanePhase.STOPPED or is_left:
         return LaneState.STOPPED  # who leaves it changes nothing of why it stands
     if paused:
         return LaneState.PAUSED
