@@ -155,6 +155,8 @@ def test_no_time_is_told_that_is_not_known() -> None:
     assert totals(status(lane(0), paused=True)).eta_seconds is None
     stale = totals(status(lane(0), later_ms=121_000))
     assert (stale.eta_seconds, stale.bytes_per_s, stale.lag_records) == (None, 0.0, None)
+    persisted = LinkStatus(LinkRecord(WantedState(SPEC), ("A",), NOW), (lane(0),), None, NOW + 121_000)
+    assert (totals(persisted).records_per_s, totals(persisted).bytes_per_s) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
