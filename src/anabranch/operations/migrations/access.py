@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
@@ -33,6 +33,9 @@ from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.documents import plain
 from anabranch.operations.migrations.access_seen import AccessSeen, look, look_there, stored_links
 from anabranch.state.topics.access import AccessRecord
+
+MayChange = Callable[[AccessDiff], Awaitable[bool]]
+"""Whether what was found to do may still be done."""
 
 _TOLD_S, _PAUSE_S = 5.0, 0.02
 
@@ -97,11 +100,23 @@ async def apply(source: Cluster, target: Cluster, planned: AccessPlan) -> Access
     return await _make(target, record, {WaveName(now.migration, one.wave): one.changes for one in now.waves})
 
 
-async def carry_over(source: Cluster, target: Cluster, leg: Leg) -> AccessReport:
-    """Do it for the wave of a leg that leads to the target; raises what ``plan`` and ``apply`` raise."""
+async def carry_over(source: Cluster, target: Cluster, leg: Leg, may: MayChange | None = None) -> AccessReport:
+    """Do it for the wave of a leg that leads to the target; raises what ``plan`` and ``apply`` raise.
+
+    ``may`` is asked where there is something to do, after both clusters were looked at: where it says no, nothing is
+    done.
+    """
     seen = await look(source, target, leg.migration)
     (found,) = _waves(source, seen, [leg])
+    if may is not None and not (found.changes.changes and await may(found.changes)):
+        return AccessReport(target.name, (), (), ())
     return await _make(target, seen.record, {WaveName(leg.migration.name, found.wave): found.changes})
+
+
+async def legs_to_carry(source: Cluster, target: Cluster, migration: Migration, legs: Sequence[Leg]) -> Sequence[Leg]:
+    """Those legs for whose waves there is something to do, by one look; changes nothing, raises what ``plan`` does."""
+    waves = _waves(source, await look(source, target, migration), legs)
+    return [leg for leg, one in zip(legs, waves, strict=True) if one.changes.changes]
 
 
 async def take_back(target: Cluster, leg: Leg) -> AccessReport:
