@@ -206,8 +206,9 @@ MIGRATIONS = Table(
     Column("holds", JSON, nullable=False),
     Column("throttle", JSON, nullable=False),
     Column("document", JSON, nullable=False),
+    Column("access", JSON, nullable=False, server_default="{}"),
 )
-"""Migrations; ``document`` is the mapping of the file, ``holds`` is by wave."""
+"""Migrations; ``document`` is the mapping of the file, ``holds`` and ``access`` are by wave."""
 
 MIGRATION_RUNS = Table(
     "migration_runs",

@@ -30,7 +30,8 @@ class StoredMigration:
     """A migration as it is kept: ``document`` is the mapping of its file.
 
     ``holds`` says why the switches of a wave wait, by its name, and of all at the empty one; ``throttle`` is how its
-    copying is slowed down, empty where nobody has looked.
+    copying is slowed down, empty where nobody has looked.  ``access`` is what the last rounds came to that carried
+    access rules over, by wave.
     """
 
     name: str
@@ -40,6 +41,7 @@ class StoredMigration:
     document: Mapping[str, Any]
     holds: Mapping[str, str] = field(default_factory=dict)
     throttle: Mapping[str, Any] = field(default_factory=dict)
+    access: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,13 @@ class StoredMigrations:
             if before is None:
                 raise NoMigrationError(name)
             connection.execute(update(MIGRATIONS).where(chosen).values(throttle={**before, part: value}))
+
+    def keep_access(self, name: str, access: Mapping[str, Any]) -> None:
+        """Keep what a round came to that carried access rules over; no revision.  Raises NoMigrationError."""
+        with self._database.begin() as connection:
+            written = connection.execute(update(MIGRATIONS).where(MIGRATIONS.c.name == name).values(access=access))
+            if written.rowcount != 1:
+                raise NoMigrationError(name)
 
     def remove(self, name: str, revision: int) -> None:
         """Forget one of which nothing is under way, with its runs; raises MigrationChangedError."""

@@ -7,14 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from alembic import command
 
-from anabranch.store.database import Database
+from anabranch.store.database import Database, open_database
 from anabranch.store.waves import (
     MigrationChangedError,
     MigrationExistsError,
     NoMigrationError,
     NoRunError,
     RunTakenError,
+    StoredMigration,
     StoredMigrations,
     StoredRun,
     WaveBusyError,
@@ -53,10 +55,32 @@ def test_a_migration_is_kept_and_changed_by_one_at_a_time(database: Database) ->
     now = store.get("move")
     assert (now.revision, now.holds) == (3, {"orders": "not before Monday"})
     assert now.throttle == {"operator": {"rate": 5}, "seen": {"at_ms": 9}}
+    store.keep_access("move", {"orders": {"at_ms": 9}})
+    assert store.get("move") == replace(now, access={"orders": {"at_ms": 9}})
     with pytest.raises(NoMigrationError):
         store.slow_down("another", "seen", {})
+    with pytest.raises(NoMigrationError):
+        store.keep_access("another", {})
     store.add("another", FILE, "jo", NOW)
     assert [one.name for one in store.all()] == ["another", "move"]
+
+
+def test_a_migration_of_an_older_store_stays_what_it_was(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Migration 0014: nothing has been carried over for it by rounds yet."""
+    upgrade = command.upgrade
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "upgrade", lambda config, _: upgrade(config, "0013"))
+        old = open_database(address)
+    with old.begin() as connection:
+        connection.exec_driver_sql(
+            """INSERT INTO migrations VALUES ('move', 3, 7, 'mei', '{}', '{"a": 1}', '{"b": 2}')"""
+        )
+    old.close()
+    database = open_database(address)
+    try:
+        assert StoredMigrations(database).get("move") == StoredMigration("move", 3, 7, "mei", {"b": 2}, {}, {"a": 1})
+    finally:
+        database.close()
 
 
 def test_of_many_runs_of_a_wave_that_begin_at_once_one_is_open(database: Database) -> None:
