@@ -21,6 +21,7 @@ from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector
 from anabranch.service.client_totals import client_metrics
+from anabranch.service.migration_metrics import access_metrics
 from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
@@ -119,15 +120,19 @@ def pages() -> dict[Path, str]:
 
 def metrics_page() -> str:
     """The metrics of a scrape, in its order."""
-    rows, own = (
-        "\n".join(_metric(one) for one in found)
-        for found in (LinkCollector(tuple).collect(), (*own_metrics({}, False, 0, {}), *route_metrics(0, {}, {})))
-    )
+    rows, own = ("\n".join(_metric(one) for one in found) for found in (LinkCollector(tuple).collect(), _own()))
     clients = "\n".join(_metric(one) for one in client_metrics({}, {}))
     trials = trial_metrics(TrialFigures({}, {}, {}))
     of_streams = (*stream_metrics(()), *alert_metrics((), {}), *lineage_metrics({}, 0), *trials)
     streams = "\n".join(map(_metric, of_streams))
     return METRICS.format(written=WRITTEN, rows=rows, own=own, clients=clients, streams=streams)
+
+
+def _own() -> Iterator[Metric]:
+    """The service's own."""
+    yield from own_metrics({}, False, 0, {})
+    yield from route_metrics(0, {}, {})
+    yield from access_metrics({}, {})
 
 
 def _metric(metric: Metric) -> str:

@@ -16,10 +16,12 @@ from anabranch.model.clock import now_ms
 from anabranch.operations.artifacts.desk import ArtifactDesk, ArtifactSettings
 from anabranch.operations.documents import plain
 from anabranch.routes.switch import Switch
+from anabranch.service.access_audit import AccessAudit
 from anabranch.service.acting import Acting
 from anabranch.service.alerting import Alerting
 from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
+from anabranch.service.carrying import Carrying
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import OperationLostError
 from anabranch.service.hub import ENDING, Hub
@@ -86,7 +88,11 @@ class Instance:
         self.desk = ServiceDesk(stored, self.routing, self.registry, self.switching, self.clusters)
         launching = Launching(self.clusters, settings.jobs, self.processes)
         migration_desk = ServiceMigrationDesk(launching, self.desk, settings.hooks)
-        self.migrating = Migrating(stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts)
+        access_audit = AccessAudit(stored, self.hub)
+        self.carrying = Carrying(stored, self.clusters, access_audit, name, lambda: self.acting.acts)
+        self.migrating = Migrating(
+            stored, self.clusters, migration_desk, self.hub, lambda: self.acting.acts, self.carrying.over
+        )
         kept = settings.artifacts or ArtifactSettings(str((settings.jobs.directory / "artifacts").absolute()))
         self.artifacts = ArtifactDesk(stored.artifacts, kept)
         self.lineage_sending = LineageSending(settings.openlineage)
@@ -147,6 +153,7 @@ class Instance:
             self.alerting.watch(),
             self.lineage_sending.watch(),
             self.trials.watch(),
+            self.carrying.watch(),
             Throttling(self.stored, self.clusters, lambda: self.acting.acts).watch(),
         )
         tasks = [asyncio.create_task(one) for one in every]

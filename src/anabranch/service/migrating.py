@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -48,16 +48,26 @@ def migration_in(document: Mapping[str, Any], name: str) -> Migration:
 
 
 class Migrating:
-    """The runs that this instance goes on with; ``acts`` says whether it is the one that acts."""
+    """The runs that this instance goes on with; ``acts`` says whether it is the one that acts.
+
+    ``over`` waits until nothing else is made for a wave of a migration.
+    """
 
     def __init__(
-        self, stored: Stored, clusters: ClusterPool, desk: ServiceMigrationDesk, hub: Hub, acts: Callable[[], bool]
+        self,
+        stored: Stored,
+        clusters: ClusterPool,
+        desk: ServiceMigrationDesk,
+        hub: Hub,
+        acts: Callable[[], bool],
+        over: Callable[[str, str], Awaitable[None]],
     ) -> None:
         self.stored = stored
         self.desk = desk
         self._clusters = clusters
         self._hub = hub
         self._acts = acts
+        self._over = over
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def watch(self) -> None:
@@ -133,6 +143,7 @@ class Migrating:
         steps = _FreshSteps(self.stored, self._clusters, desk)
         said = _Said(self.stored, self._hub)
         try:
+            await self._over(run.migration, run.wave)
             await carry_out(journals, run.id, steps, now_ms, said.say)
         except (RunTakenError, NotActingError):
             return  # another instance goes on

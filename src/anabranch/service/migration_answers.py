@@ -16,6 +16,7 @@ from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveVerb, standing
 from anabranch.migration.steps import StepKind
 from anabranch.model.reasons import Reason
+from anabranch.service.access_looks import AccessLook, looks_of
 from anabranch.service.migrating import migration_in
 from anabranch.store.waves import StoredMigration, StoredRun
 
@@ -110,7 +111,7 @@ class WaveAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MigrationSummary:
-    """A migration in a list."""
+    """A migration in a list; ``access`` is what rounds came to that carry access rules over, by wave."""
 
     name: str
     source: str
@@ -121,6 +122,7 @@ class MigrationSummary:
     held: str
     approvers: tuple[str, ...]
     throttle: Mapping[str, Any]
+    access: Mapping[str, AccessLook]
     waves: tuple[WaveAnswer, ...]
 
 
@@ -155,6 +157,7 @@ def summary_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationSum
         kept.holds.get("", ""),
         migration.approvers,
         kept.throttle,
+        looks_of(kept.access),
         tuple(_wave(migration, kept, stands, runs) for stands in standings(migration, runs).values()),
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import pytest
 
@@ -18,18 +19,34 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
 from anabranch.migration.access.values import Made, QuotaKey, WaveName, quota_values
+from anabranch.migration.journal import run_fields
 from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, Limits, Migration, Wave
+from anabranch.migration.standing import WaveVerb, standing
+from anabranch.migration.wave_steps import steps_for
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType, ResourceType
+from anabranch.model.clock import now_ms
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.quotas import PRODUCER_BYTE_RATE, USER, quota_entity
 from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.fencing import denials
 from anabranch.sandbox import ClusterSpec, SandboxCluster
+from anabranch.service import carrying
+from anabranch.service.access_audit import AccessAudit
+from anabranch.service.access_looks import AccessLook, looks_of
+from anabranch.service.acting import LEASE
+from anabranch.service.carrying import Carrying
+from anabranch.service.clusters import ClusterPool
+from anabranch.service.hub import Hub
+from anabranch.service.stored import Stored
 from anabranch.state.topics.access import AccessRecord
+from anabranch.store.database import open_database
+from anabranch.store.waves import StoredRun
 from qa.blocking import between, on
 from qa.brokers import STEADY
+from qa.service import until
 from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
 from tests.integration.kafka.security import context_of
@@ -289,3 +306,123 @@ def test_a_plan_tells_what_is_carried_over_and_what_forbids_it(run: Run, tmp_pat
     code, out, err = run("plan", "-f", str(path), "--watch", "0s")
     assert code == 3, (out, err)
     assert "error: access rules cannot be carried over: cluster as-alice: User:alice may not Describe on cluster" in out
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[Stored]:
+    """An empty store."""
+    database = open_database(str(tmp_path / "store.db"))
+    yield Stored(database)
+    database.close()
+
+
+class Rounds:
+    """The rounds of an instance that acts, soon after each other, in a loop of their own."""
+
+    def __init__(self, stored: Stored, contexts: Path) -> None:
+        self._stored = stored
+        self._pool = ClusterPool(contexts)
+        self.carrying = Carrying(stored, self._pool, AccessAudit(stored, Hub()), "here", lambda: True)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+
+    async def _run(self) -> None:
+        watch = asyncio.create_task(self.carrying.watch())
+        await asyncio.to_thread(self._over.wait)
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        self._stored.leases.take(LEASE, "here", now_ms(), 3_600_000)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(TIMEOUT_S)
+
+    def looks(self) -> dict[str, AccessLook]:
+        """What they came to."""
+        return looks_of(self._stored.migrations.get("move").access)
+
+    def look(self, condition: Callable[[AccessLook], bool]) -> AccessLook:
+        """What one came to for the wave, once it is so."""
+        until(lambda: (one := self.looks().get("shop")) is not None and condition(one))
+        return self.looks()["shop"]
+
+
+def run_of(number: int, verb: WaveVerb, earlier: tuple[WaveRun, ...]) -> WaveRun:
+    """A run of the wave, as it begins."""
+    found = steps_for(standing(MIGRATION, SHOP, earlier), verb)
+    return WaveRun(f"r{number}", "move", "shop", verb.value, found.steps, 0, leg=found.leg.number)
+
+
+def take_back(guarded: Guarded) -> None:
+    """Have nothing on the target that was made for the wave."""
+    guarded.there(lambda new: access.take_back(new, Leg(MIGRATION, SHOP)))
+
+
+def keep(stored: Stored, run: WaveRun) -> WaveRun:
+    """It begins."""
+    kept = run.id, "move", "shop", True, run.state.value, 1, 0, "mei", "", run_fields(run)
+    stored.migrations.begin(StoredRun(*kept))
+    return run
+
+
+def end(stored: Stored, run: WaveRun) -> WaveRun:
+    """It is done."""
+    done = replace(run, state=WaveRunState.DONE)
+    stored.migrations.keep(run.id, 1, done.state.value, run_fields(done), is_open=False)
+    return done
+
+
+def test_what_changes_on_the_source_is_carried_over_by_itself_while_a_wave_copies(
+    guarded: Guarded, stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made, deleted, and somebody else's left alone; who may not look says so, and it heals; never once it switches."""
+    for name, value in (guarded.old.environment() | guarded.new.environment()).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(carrying, "ACCESS_EVERY_S", 0.05)
+    later = rule("shop.payments", AclOperation.DESCRIBE)
+    copied = rule("old.shop.payments", AclOperation.DESCRIBE, "User:shop")
+    take_back(guarded)  # what an attempt that failed has left
+    guarded.changed(guarded.old, (HERE[1],), (later,))
+    before, contexts = guarded.rules(), tmp_path / "contexts.yaml"
+
+    def lead(user: str) -> None:
+        """Have the source asked by a user."""
+        found = {"old": guarded.old.context(user), "new": guarded.new.context()}
+        (tmp_path / "other.yaml").write_text(json.dumps({"contexts": found}))
+        (tmp_path / "other.yaml").chmod(0o600)
+        (tmp_path / "other.yaml").replace(contexts)
+
+    lead("admin")
+    stored.migrations.add("move", migration_fields(MIGRATION), "mei", 0)
+    started = end(stored, keep(stored, run_of(1, WaveVerb.START, ())))
+    with Rounds(stored, contexts) as rounds:
+        first = rounds.look(lambda one: one.created > 0)
+        assert (first.created, first.deleted, first.quotas, first.why) == (len(THERE), 0, 1, "")
+        assert guarded.rules() == before | {*THERE}
+        lead("alice")
+        failed = rounds.look(lambda one: one.why != "")
+        assert "User:alice may not DescribeConfigs on cluster" in failed.why
+        assert (failed.created, rounds.carrying.failures["move"] > 0) == (len(THERE), True)
+        guarded.changed(guarded.old, (later,), (HERE[1],))
+        assert guarded.rules() == before | {*THERE}
+        lead("admin")
+        healed = rounds.look(lambda one: one.why == "" and guarded.rules() == (before | {*THERE, copied}) - {THERE[1]})
+        assert (healed.created, healed.deleted, healed.good_ms) == (1, 1, healed.at_ms)
+        assert before <= guarded.rules()
+        said = [(one.account, one.subject, one.detail) for one in stored.audit.entries(9)]
+        assert said[0] == ("(service)", "migration move", f"wave shop: made {copied}; deleted {THERE[1]}")
+
+        switching = keep(stored, run_of(2, WaveVerb.SWITCH, (started,)))
+        guarded.changed(guarded.old, (HERE[1],), (later,))
+        seen = rounds.looks()["shop"].at_ms
+        until(lambda: now_ms() > seen + 500)
+        end(stored, switching)
+        until(lambda: rounds.looks() == {})
+        assert guarded.rules() == (before | {*THERE, copied}) - {THERE[1]}
+    take_back(guarded)
+    assert guarded.rules() == before

@@ -25,6 +25,7 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.metrics import LinkCollector, PortTakenError, Read, metrics, served, serving
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.service.client_totals import Sums, client_metrics
+from anabranch.service.migration_metrics import access_metrics
 from anabranch.service.rest.metrics import own_metrics, route_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.trial_figures import TrialFigures
@@ -187,7 +188,8 @@ def offered() -> set[str]:
     served = own_metrics({"new": True}, True, 1, {200: 1})
     routes = route_metrics(1, {("live", "new"): 1}, {"new": 0})
     clients = client_metrics({("shop", "consumer"): Sums(1, 2, 3)}, {"shop": 4})
-    families = (*metrics([status]), *served, *routes, *clients)
+    access = access_metrics({"move": 2.5}, {"move": 1})
+    families = (*metrics([status]), *served, *routes, *access, *clients)
     return {sample.name for family in families for sample in family.samples} | {"anabranch_up"}
 
 

@@ -13,6 +13,7 @@ from anabranch.cli.migrations.asking import MigrationChange
 from anabranch.cli.reasons import some
 from anabranch.cli.render import findings, grid
 from anabranch.cli.words import count, duration, moment, printable, size
+from anabranch.migration.words import counted
 from anabranch.model.reasons import Reason, Severity
 
 _STEP_STYLE = {"done": "green", "doing": "cyan", "putting back": "yellow", "put back": "yellow", "to do": "dim"}
@@ -71,7 +72,7 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
         parts.append(Text(f"switches are approved by one of: {', '.join(told['approvers'])}"))
     for one in told["waves"]:
         table.add_row(*_wave(one, now_ms), some(one["topics"]), some(one["groups"]))
-    parts += [table, *_throttle(told["throttle"], now_ms)]
+    parts += [table, *_throttle(told["throttle"], now_ms), *_access(told["access"], now_ms)]
     for one in told["waves"]:
         if wave in (None, one["name"]):
             parts += _lost(one)
@@ -105,6 +106,31 @@ def _throttle(throttle: Mapping[str, Any], now_ms: int) -> Iterable[RenderableTy
             yield Text(f"rates, {duration((now_ms - seen['at_ms']) / 1000)} ago: {', '.join(rates)}")
         for why in [*seen["reasons"], *seen["failures"]]:
             yield Text(f"held back: {printable(why)}", "yellow")
+
+
+def _access(looks: Mapping[str, Mapping[str, Any]], now_ms: int) -> Iterable[RenderableType]:
+    """When access rules and quotas were carried over last, what that changed, and why it failed for a wave."""
+
+    def ago(at_ms: int) -> str:
+        return f"{duration((now_ms - at_ms) / 1000)} ago"
+
+    good = [look["good_ms"] for look in looks.values() if not look["why"] and look["good_ms"] is not None]
+    changed = max((one for one in looks.values() if one["changed_ms"] is not None), key=_changed_ms, default=None)
+    if good or changed:
+        said = f"access rules and quotas carried over {ago(min(good))}" if good else "access rules and quotas"
+        if changed:
+            rules = f"{counted(changed['created'], 'rule')} made, {count(changed['deleted'])} deleted"
+            quotas = f"{counted(changed['quotas'], 'quota')} changed"
+            said += f"; last change {ago(changed['changed_ms'])}: {rules}, {quotas}"
+        yield Text(said)
+    for wave, look in sorted(looks.items()):
+        if look["why"]:
+            last = "never" if look["good_ms"] is None else f"last {ago(look['good_ms'])}"
+            yield Text(f"access of wave {wave} is not carried over ({last}): {printable(look['why'])}", "yellow")
+
+
+def _changed_ms(look: Mapping[str, Any]) -> int:
+    return int(look["changed_ms"])
 
 
 def _run(answer: Mapping[str, Any], now_ms: int) -> Iterable[RenderableType]:

@@ -11,10 +11,12 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.responses import Response
 
+from anabranch.model.clock import now_ms
 from anabranch.operations.links.metrics import metrics as of_links
 from anabranch.service.answers import answered
 from anabranch.service.client_totals import client_metrics
 from anabranch.service.instance import Instance
+from anabranch.service.migration_metrics import access_metrics
 from anabranch.service.stream_metrics import alert_metrics, lineage_metrics, stream_metrics, trial_metrics
 from anabranch.service.web import AsViewer, Here
 
@@ -39,6 +41,7 @@ class _Collector(Collector):
         up = {cluster.name: cluster.problem is None for cluster in here.board.seen}
         yield from own_metrics(up, here.acting.acts, len(here.hub), here.requests)
         yield from route_metrics(here.routing.number, *here.registry.counts())
+        yield from access_metrics(here.carrying.ages(now_ms()), here.carrying.failures)
         yield from client_metrics(here.registry.totals.sums(), here.registry.lags())
         yield from stream_metrics(here.streaming.known())
         yield from alert_metrics(here.alerting.firing, here.alerting.untold)
