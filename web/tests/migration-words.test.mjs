@@ -8,12 +8,14 @@ let pause;
 let approval;
 let file;
 let throttle;
+let access;
 before(async () => {
   waves = await source("migrations/waves.ts");
   pause = await source("migrations/pause.ts");
   approval = await source("plans/approval.ts");
   file = await source("migrations/file.ts");
   throttle = await source("migrations/throttle.ts");
+  access = await source("migrations/access.ts");
 });
 
 const MIGRATION = { name: "move", source: "old", target: "new" };
@@ -52,6 +54,17 @@ test("a migration says by what its copying is slowed down, or that nothing does"
   assert.deepEqual(throttle.copyingOf({ operator: { rate: 1e6, is_paused: false } }).reasons, ["a person allows 1.0 MB/s"]);
   assert.equal(throttle.isHeldBack({ operator: { rate: null, is_paused: true } }), true);
   assert.equal(throttle.isHeldBack({ operator: { rate: null, is_paused: false }, seen }), false);
+});
+
+test("a migration says when its access rules were carried over, what that changed last, and for which waves it fails", () => {
+  const look = { at_ms: 90, good_ms: 90, why: "", changed_ms: null, created: 0, deleted: 0, quotas: 0 };
+  assert.equal(access.carriedOver({}), null);
+  assert.deepEqual(access.carriedOver({ orders: look }), { words: "nothing had to be changed", goodMs: 90, changedMs: null, failures: [] });
+  const changed = { ...look, good_ms: 80, changed_ms: 40, created: 2, deleted: 1, quotas: 1 };
+  const found = access.carriedOver({ orders: { ...changed, changed_ms: 30, created: 7 }, clicks: changed, bills: { ...look, good_ms: 20, why: "old does not answer" } });
+  const words = "2 rules made, 1 deleted, 1 quota changed";
+  assert.deepEqual(found, { words, goodMs: 80, changedMs: 40, failures: [{ wave: "bills", why: "old does not answer", goodMs: 20 }] });
+  assert.equal(access.carriedOver({ orders: { ...look, good_ms: null, why: "no" } }).goodMs, null);
 });
 
 test("a wave that was switched without its source says so, and is reconciled or completed", () => {

@@ -2745,6 +2745,15 @@ export interface components {
             ][];
             there: components["schemas"]["Acl"][];
         };
+        AccessLook: {
+            at_ms: number;
+            changed_ms: number | null;
+            created: number;
+            deleted: number;
+            good_ms: number | null;
+            quotas: number;
+            why: string;
+        };
         AccessPlan: {
             hash: string;
             migration: string;
@@ -5055,6 +5064,9 @@ export interface components {
             text: string;
         };
         MigrationSummary: {
+            access: {
+                [key: string]: components["schemas"]["AccessLook"];
+            };
             approvers: string[];
             author: string;
             created_ms: number;

@@ -6,6 +6,7 @@ import { command } from "../../format/command";
 import { counted, whole } from "../../format/numbers";
 import { yamlText } from "../../format/yaml/write";
 import { useNow } from "../../live/ticker";
+import { carriedOver } from "../../migrations/access";
 import { copyingOf, isHeldBack } from "../../migrations/throttle";
 import { HeldBadge } from "../../migrations/WaveBadge";
 import { migrationPath, wavesWords } from "../../migrations/waves";
@@ -112,7 +113,7 @@ function Actions({ answer: { migration, document } }: { answer: Schemas["Migrati
 }
 
 function About({ answer: { migration } }: { answer: Schemas["MigrationAnswer"] }) {
-  const { source, target, author, created_ms: created, approvers, held, throttle, waves } = migration;
+  const { source, target, author, created_ms: created, approvers, held, throttle, access, waves } = migration;
   return (
     <section className="panel" aria-label="About this migration">
       {held ? (
@@ -137,6 +138,7 @@ function About({ answer: { migration } }: { answer: Schemas["MigrationAnswer"] }
               : `one of ${approvers.join(", ")} who did not ask for it: whoever plans a switch hands the plan's address on, and it is applied there`,
           ],
           ["copying", <HowItCopies key="copying" throttle={throttle} />],
+          ...(Object.keys(access).length ? ([["access rules", <HowItCarriesOver key="access" access={access} />]] as const) : []),
         ]}
       />
       <CommandLine text={command(["migrate", "show", migration.name])} />
@@ -164,6 +166,38 @@ function HowItCopies({ throttle }: { throttle: Readonly<Record<string, unknown>>
           {failures.map((one) => (
             <li key={one} className="old">
               {one}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </>
+  );
+}
+
+/** When access rules and quotas were carried over, what that changed last, and why it fails for a wave. */
+function HowItCarriesOver({ access }: { access: Schemas["MigrationSummary"]["access"] }) {
+  const found = carriedOver(access);
+  if (found === null) return null;
+  const { words, goodMs, changedMs, failures } = found;
+  return (
+    <>
+      {goodMs === null ? null : (
+        <>
+          carried over <Age ms={goodMs} />;{" "}
+        </>
+      )}
+      {changedMs === null ? (
+        words
+      ) : (
+        <>
+          last change <Age ms={changedMs} />: {words}
+        </>
+      )}
+      {failures.length ? (
+        <ul className="small">
+          {failures.map((one) => (
+            <li key={one.wave} className="old">
+              wave {one.wave} is not carried over (last: <Age ms={one.goodMs} />): {one.why}
             </li>
           ))}
         </ul>
