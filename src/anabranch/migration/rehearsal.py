@@ -1,30 +1,66 @@
 """A rehearsal of a wave: the same migration on topics and groups that are made for it, and that nobody else uses.
 
+A Spark job of the wave is rehearsed on a copy of its checkpoint, which lies beside it in a directory of its own.
+
 Invariant
-    M10 it names no topic, group, link or code of the wave itself: whatever becomes of it, no application hears of it.
+    M10 it names no topic, group, checkpoint, link or code of the wave itself: whatever becomes of it, no application
+        hears of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from anabranch.migration.legs import LONGEST_LINK, Leg
-from anabranch.migration.spec import AccessCarryOver, FenceKind, Hooks, Migration, Readers, Wave, WaveOrder
+from anabranch.migration.spec import (
+    AccessCarryOver,
+    FenceKind,
+    Hooks,
+    JobKind,
+    Migration,
+    Readers,
+    StreamJob,
+    Wave,
+    WaveOrder,
+)
 
 BEGIN = "rehearsal."
 _NAME = 40
 _LONGEST_TOPIC = 249
+_OTHER_SIGNS = re.compile(r"[^A-Za-z0-9._-]")
+CHECKPOINT, MOVED = "checkpoint", "moved"
+"""In a job's own directory: the copy of its checkpoint, and where a switch puts it that moves the real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchJob:
+    """A job of the wave, and the one that is rehearsed in its place."""
+
+    real: StreamJob
+    made: StreamJob
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The directories of its own, in which all lies that is made for it."""
+        places = (self.made.checkpoint, self.made.moved)
+        return tuple(dict.fromkeys(place.rpartition("/")[0] for place in places if place))
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What is rehearsed: ``topics`` and ``groups`` by the real names, and what is not, in words."""
+    """What is rehearsed: ``topics`` and ``groups`` by the real names, ``jobs``, and what is not, in words.
+
+    ``real`` is the way there of the wave itself.
+    """
 
     migration: Migration
+    real: Leg
     topics: dict[str, str]
     groups: dict[str, str]
+    jobs: tuple[ScratchJob, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -32,25 +68,35 @@ class Rehearsal:
         """The way there."""
         return Leg(self.migration, self.migration.waves[0])
 
+    @property
+    def checkpoints(self) -> dict[str, str]:
+        """The places of copies by those of the real checkpoints."""
+        return {job.real.checkpoint: job.made.checkpoint for job in self.jobs}
+
 
 def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
     """The rehearsal of a wave; the same at each call, so that what a killed one has left is found."""
     topics = {topic: _scratch(migration, topic) for topic in wave.topics}
     groups = {group: _scratch(migration, group) for group in wave.groups}
+    jobs = tuple(_scratch_job(migration, job) for job in wave.jobs if job.kind is JobKind.SPARK)
     fences = tuple(one for one in wave.fences if one is FenceKind.OBSERVE or (_denies(wave) and one is FenceKind.ACL))
     made = Wave(
         wave.name,
         tuple(topics.values()),
         tuple(groups.values()),
+        tuple(job.made for job in jobs),
         principals=wave.principals if FenceKind.ACL in fences else (),
         order=WaveOrder.TOGETHER,
         fences=fences or (FenceKind.OBSERVE,),
         hooks=Hooks(),
     )
-    scratch = replace(migration, name=_name(migration), waves=(made,), approvers=(), access=AccessCarryOver())
+    limits = replace(migration.limits, job_quiet_ms=0)  # nobody writes to copies
+    scratch = replace(
+        migration, name=_name(migration), waves=(made,), limits=limits, approvers=(), access=AccessCarryOver()
+    )
     if len(scratch.name) > _NAME or len(Leg(scratch, made, 1).link) > LONGEST_LINK:
         scratch = replace(scratch, name=_short_name(migration))
-    return Rehearsal(scratch, topics, groups, tuple(_left_out(migration, wave)))
+    return Rehearsal(scratch, Leg(migration, wave), topics, groups, jobs, tuple(_left_out(migration, wave)))
 
 
 def _name(migration: Migration) -> str:
@@ -69,6 +115,21 @@ def _scratch(migration: Migration, name: str) -> str:
         return made
     end = f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return made[: _LONGEST_TOPIC - len(end)] + end
+
+
+def _scratch_job(migration: Migration, job: StreamJob) -> ScratchJob:
+    """Beside each of its places, where the real one is read and written, too."""
+    name = _OTHER_SIGNS.sub("_", job.name)
+    if name != job.name:
+        name += f"-{hashlib.sha256(job.name.encode()).hexdigest()[:8]}"
+    directory = _scratch(migration, name)
+
+    def beside(place: str, inside: str) -> str:
+        head, slash, _ = place.rstrip("/").rpartition("/")
+        return f"{head}{slash}{directory}/{inside}"
+
+    moved = beside(job.moved, MOVED) if job.moved else ""
+    return ScratchJob(job, StreamJob(job.name, job.kind, beside(job.checkpoint, CHECKPOINT), moved))
 
 
 def _denies(wave: Wave) -> bool:
@@ -95,4 +156,7 @@ def _left_out(migration: Migration, wave: Wave) -> Iterator[str]:
     if wave.order is not WaveOrder.TOGETHER:
         yield f"order {wave.order.value}: all of it is switched at once"
     for job in wave.jobs:
-        yield f"job {job.name}: its checkpoint holds positions of the real topics"
+        if job.kind is JobKind.SPARK:
+            yield f"state of job {job.name}: it holds no positions, and is not copied"
+        else:
+            yield f"job {job.name}: a rehearsal rewrites no savepoints of Flink"

@@ -5678,6 +5678,9 @@ export interface components {
             version: number;
         };
         RehearsalPlan: {
+            checkpoints: {
+                [key: string]: string;
+            };
             groups: {
                 [key: string]: string;
             };

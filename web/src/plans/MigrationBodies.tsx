@@ -186,7 +186,7 @@ function allowed({ rate: most, is_paused: isPaused }: Schemas["OperatorThrottle"
 export const RehearsalBody = ({ plan }: { plan: Schemas["RehearsalPlan"] }) => (
   <div className="stack">
     <p className="strong">
-      The whole path of wave {plan.wave} would be tried, there and back, on topics and groups that are made for it and removed at the end.
+      The whole path of wave {plan.wave} would be tried, there and back, on topics, groups and checkpoints that are made for it and removed at the end.
     </p>
     <Made caption="Topics" made={plan.topics} />
     <Made caption="Groups" made={plan.groups} />

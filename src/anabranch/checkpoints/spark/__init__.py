@@ -19,7 +19,7 @@ from anabranch.checkpoints.spark.restart import required_positions
 from anabranch.checkpoints.spark.state import newest_write_ms
 from anabranch.checkpoints.spark.timeline import longest_interval_ms, timeline
 
-__all__ = ["DStreamsCheckpointError", "PipelineFlowError", "SparkCheckpoint", "open_checkpoint"]
+__all__ = ["DStreamsCheckpointError", "PipelineFlowError", "SparkCheckpoint", "open_checkpoint", "open_committed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +87,12 @@ def open_checkpoint(files: Files) -> SparkCheckpoint | None:
     """
     layout = read_layout(files)
     return None if layout is None else SparkCheckpoint(read_contents(files, layout), files)
+
+
+def open_committed(files: Files) -> SparkCheckpoint | None:
+    """The same up to the newest batch that was committed: what a query that runs has begun since is not read.
+
+    An engine never writes a file of its logs twice, but deletes old ones: that of a running query may have gone.
+    """
+    layout = read_layout(files)
+    return None if layout is None else SparkCheckpoint(read_contents(files, layout.without_begun), files)

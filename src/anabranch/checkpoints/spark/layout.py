@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from anabranch.checkpoints.ports import FileEntry, Files
@@ -51,6 +51,12 @@ class Layout:
     def committed(self) -> int | None:
         """C: the newest batch that was finished."""
         return self.commits[-1] if self.commits else None
+
+    @property
+    def without_begun(self) -> Layout:
+        """Without batches that have begun and were not committed."""
+        committed = -1 if self.committed is None else self.committed
+        return replace(self, offsets=tuple(number for number in self.offsets if number <= committed))
 
     @property
     def has_gaps(self) -> bool:

@@ -212,7 +212,7 @@ def rehearsal_plan(change: MigrationChange) -> RenderableType:
     """What a rehearsal makes, and what it leaves out."""
     plan = change.plan
     table = grid("REAL", "MADE FOR THE REHEARSAL")
-    for real, scratch in [*plan["topics"].items(), *plan["groups"].items()]:
+    for real, scratch in [*plan["topics"].items(), *plan["groups"].items(), *plan["checkpoints"].items()]:
         table.add_row(real, scratch)
     left = [Text(f"not rehearsed: {printable(one)}", "yellow") for one in plan["left_out"]]
     return Group(Text(f"rehearsal of wave {plan['wave']}"), table, *left, Text(f"plan {change.hash}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -79,7 +79,7 @@ class SeenJob:
     there: list[str]
 
 
-def look(leg: Leg, move: JobMove, owner: str = "") -> SeenJob:
+def look(leg: Leg, move: JobMove, owner: str = "", opens: Callable[[StoredFiles], Checkpoint] = opened) -> SeenJob:
     """Open a job's checkpoint; blocks.  ``owner`` may have staged at its new path.
 
     Raises NoJobCheckpointError, OtherEngineError, NothingOfWaveError, ForeignPositionsError, JobPathTakenError,
@@ -89,7 +89,7 @@ def look(leg: Leg, move: JobMove, owner: str = "") -> SeenJob:
     try:
         files = files_at(move.at)
         there = names(files)
-        checkpoint = opened(files)
+        checkpoint = opens(files)
     except (RefusedError, ProtocolError) as error:
         raise NoJobCheckpointError(job, error.message, error.hint) from error
     found, wanted = checkpoint.format.value, move.job.kind.value
@@ -175,11 +175,11 @@ async def job_reasons(leg: Leg) -> tuple[Reason, ...]:
             what = error.message if isinstance(error, JobRefusedError) else f"job {job.name}: {error.message}"
             found.append(Reason.found(Severity.ERROR, what, error.hint))
         else:
-            found += _elsewhere(leg, move, seen)
+            found += elsewhere(leg, move, seen)
     return tuple(found)
 
 
-def _elsewhere(leg: Leg, move: JobMove, seen: SeenJob) -> Iterator[Reason]:
+def elsewhere(leg: Leg, move: JobMove, seen: SeenJob) -> Iterator[Reason]:
     """A job that reads topics of another wave would be on two clusters."""
     topics = {one.partition.topic for one in seen.checkpoint.positions()} - leg.topics.keys()
     if topics:

@@ -1,4 +1,5 @@
-"""Rehearsing a wave: the whole path there and back on topics and groups that are made for it, and then removed.
+"""Rehearsing a wave: the whole path there and back on what is made for it, and then removed: topics, groups, and
+copies of its jobs' checkpoints.
 
 Each step is the one of a real switch, done by the same engine.  What a rehearsal that was killed has left behind is
 removed by the next one, which finds it by its names, and knows it by its records.
@@ -10,7 +11,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from anabranch.errors import RefusedError
 from anabranch.kafka import admin
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
@@ -28,25 +28,14 @@ from anabranch.operations.groups.commits import read_groups
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.engine import KeptRun, carry_out
-from anabranch.operations.migrations.rehearsed import MARK, SAMPLES, clean, refuse_foreign
+from anabranch.operations.migrations.rehearsed import MARK, SAMPLES, RehearsalFailedError, clean, refuse_foreign
+from anabranch.operations.migrations.rehearsed_jobs import Records, check_jobs, copy_jobs, refuse_jobs
 from anabranch.operations.migrations.steps import ClusterSteps
 
 _KEPT = ("cleanup.policy", "max.message.bytes", "message.timestamp.type", "compression.type")
 """Configs of the real topics that change how they are copied."""
 
 Heard = Callable[[str], Awaitable[object]]
-
-
-@dataclass(eq=False)
-class RehearsalFailedError(RefusedError):
-    """A rehearsal did not end as a switch should."""
-
-    wave: str
-    verb: str
-    why: str
-
-    _message = "the rehearsal of wave {wave} failed to {verb}: {why}"
-    _hint = "see to it, then rehearse again: what it made is removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +65,11 @@ async def rehearse(
 ) -> RehearsalReport:
     """Go the whole path and clean up; raises RehearsalFailedError, ClusterError, and cleans up then, too.
 
-    Raises ForeignRehearsalError, and touches nothing, where something has its names that no rehearsal made.
+    Raises ForeignRehearsalError, ForeignDirectoryError, and touches nothing, where something has its names that no
+    rehearsal made; and JobRefusedError where the checkpoint of a job cannot be copied.
     """
     await refuse_foreign(source, target, planned)
+    await refuse_jobs(source, planned)
     await tell("removing what an earlier rehearsal left")
     await clean(source, target, desk, planned)
     try:
@@ -96,6 +87,9 @@ async def _rehearsed(
     await tell(f"writing {SAMPLES} records to each of {len(partitions)} partitions")
     expected = await _write(source, partitions, {})
     await _commit(source, planned, partitions, SAMPLES // 2)
+    if planned.jobs:
+        await tell(f"copying {len(planned.jobs)} checkpoints")
+    numbers = await copy_jobs(planned, await _records(source, planned, partitions))
     runs = [
         await _run(steps, WaveStanding(leg), WaveVerb.START, tell),
         await _run(steps, WaveStanding(leg, WaveState.COPYING), WaveVerb.VERIFY, tell),
@@ -103,17 +97,19 @@ async def _rehearsed(
     ]
     there = [TopicPartition(leg.topics[one.topic], one.partition) for one in partitions]
     await _check(target, planned, there, expected, SAMPLES // 2)
+    moved = await check_jobs(planned, leg, await _records(target, planned, there), numbers)
     expected = await _write(target, there, expected)
     await _commit(target, planned, there, SAMPLES + SAMPLES // 2)
     runs.append(await _run(steps, WaveStanding(leg.next, WaveState.SWITCHED), WaveVerb.REVERSE, tell))
     await _check(source, planned, partitions, expected, SAMPLES + SAMPLES // 2)
+    moved += await check_jobs(planned, leg.next, await _records(source, planned, partitions), numbers)
     return RehearsalReport(
         planned.migration.name,
         leg.wave.name,
         tuple(runs),
         len(partitions),
         2 * SAMPLES * len(partitions),
-        2 * len(planned.groups) * len(partitions),
+        2 * len(planned.groups) * len(partitions) + moved,
         planned.left_out,
     )
 
@@ -183,6 +179,14 @@ async def _write(
             raise RehearsalFailedError("", "write", f"what became of records of {one} is not known")
         found[at] = [*known, *keys]
     return found
+
+
+async def _records(cluster: Cluster, planned: Rehearsal, partitions: list[TopicPartition]) -> Records:
+    """The offsets of all records of each partition, by which checkpoints are made and checked."""
+    if not planned.jobs:
+        return {}
+    logs = {one: KeyedLog(cluster, one.topic, one.partition) for one in partitions}
+    return {one: [entry.offset for entry in await log.read()] for one, log in logs.items()}
 
 
 async def _commit(cluster: Cluster, planned: Rehearsal, partitions: list[TopicPartition], number: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from anabranch.errors import RefusedError
 from anabranch.kafka import admin
@@ -22,9 +23,11 @@ from anabranch.migration.rehearsal import Rehearsal
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.standing import WaveStanding, WaveVerb
 from anabranch.model.topics import TopicPartition
+from anabranch.operations.checkpoints.blocking import in_thread
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.linking import delete_link
+from anabranch.operations.migrations.rehearsed_files import clean_files, refuse_foreign_files
 from anabranch.operations.migrations.steps import ClusterSteps
 
 MARK = b"rehearsal"
@@ -49,8 +52,24 @@ class ForeignRehearsalError(RefusedError):
     _hint = "see whose it is, and delete it by hand if nobody needs it; a rehearsal would delete it"
 
 
+@dataclass(eq=False)
+class RehearsalFailedError(RefusedError):
+    """A rehearsal did not end as a switch should."""
+
+    wave: str
+    verb: str
+    why: str
+
+    _message = "the rehearsal of wave {wave} failed to {verb}: {why}"
+    _hint = "see to it, then rehearse again: what it made is removed"
+
+
 async def refuse_foreign(source: Cluster, target: Cluster, planned: Rehearsal) -> None:
-    """Raise ForeignRehearsalError for a topic or a group of a rehearsal's names that no rehearsal made (M11)."""
+    """Raise ForeignRehearsalError for a topic or a group of a rehearsal's names that no rehearsal made (M11).
+
+    Raises ForeignDirectoryError for a directory.
+    """
+    await in_thread(partial(refuse_foreign_files, planned))
     names = planned.leg.topics
     for cluster, topics in ((source, set(names)), (target, set(names.values()))):
         answer = await cluster.metadata(sorted(topics))
@@ -80,7 +99,18 @@ async def _is_marked(cluster: Cluster, partition: TopicPartition) -> bool:
 
 
 async def clean(source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal) -> None:
-    """Remove all that a rehearsal may have made: runs, links, topics, groups and fences; raises ClusterError."""
+    """Remove all that a rehearsal may have made; raises ClusterError, StorageError.
+
+    Links are stopped first, and files go whatever a cluster answers.
+    """
+    try:
+        await _clean_clusters(source, target, desk, planned)
+    finally:
+        await in_thread(partial(clean_files, planned))
+
+
+async def _clean_clusters(source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal) -> None:
+    """Runs, links, topics, groups and fences."""
     leg = planned.leg
     steps = ClusterSteps(planned.migration, source, target, desk)
     for number in (2, 1, 0):

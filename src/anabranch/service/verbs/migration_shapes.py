@@ -225,12 +225,13 @@ class StartReport:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalPlan:
-    """The topics and groups that a rehearsal makes and removes, by the real ones, and what it leaves out."""
+    """What a rehearsal makes and removes, by the real ones, and what it leaves out."""
 
     migration: str
     wave: str
     topics: Mapping[str, str]
     groups: Mapping[str, str]
+    checkpoints: Mapping[str, str]
     left_out: tuple[str, ...]
     hash: str
 

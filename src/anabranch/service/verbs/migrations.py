@@ -18,6 +18,7 @@ from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.plan import MigrationPlan
 from anabranch.operations.migrations.rehearse import RehearsalReport, rehearse
 from anabranch.operations.migrations.rehearsed import refuse_foreign
+from anabranch.operations.migrations.rehearsed_jobs import refuse_jobs
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
@@ -88,25 +89,34 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
     return StartReport(wanted.name, tuple([await until_ended(reach, run) for run in made]))
 
 
-def _rehearsal(request: RehearseRequest) -> Rehearsal:
-    """Raises InvalidMigrationError, NoWaveError."""
+def _rehearsal(reach: Reach, request: RehearseRequest) -> Rehearsal:
+    """Raises InvalidMigrationError, NoWaveError, and PathNotOpenError for places of checkpoints and of their copies."""
     wanted = request.wanted()
     migration_plan.check_sound(wanted)
     wave = wanted.wave(request.wave)
     if wave is None:
         raise NoWaveError(wanted.name, request.wave)
-    return rehearsal_of(wanted, wave)
+    made = rehearsal_of(wanted, wave)
+    for job in made.jobs:
+        for place in (job.real.checkpoint, job.real.moved, job.made.checkpoint, job.made.moved):
+            if place:
+                reach.place(place)
+    return made
 
 
 async def _rehearse_plan(reach: Reach, request: RehearseRequest) -> RehearsalPlan:
-    made = _rehearsal(request)
-    await refuse_foreign(*both_clusters(reach, made.migration), made)
+    made = _rehearsal(reach, request)
+    source, target = both_clusters(reach, made.migration)
+    await refuse_foreign(source, target, made)
+    await refuse_jobs(source, made)
     hash_ = plan_hash("migrations.rehearse", migration_fields(made.migration))
-    return RehearsalPlan(made.migration.name, request.wave, made.topics, made.groups, made.left_out, hash_)
+    return RehearsalPlan(
+        made.migration.name, request.wave, made.topics, made.groups, made.checkpoints, made.left_out, hash_
+    )
 
 
 async def _rehearse(reach: Reach, request: RehearseRequest, _: RehearsalPlan) -> RehearsalReport:
-    made, desk = _rehearsal(request), replace(reach.migrating.desk, account=reach.account)
+    made, desk = _rehearsal(reach, request), replace(reach.migrating.desk, account=reach.account)
 
     async def tell(stage: str) -> None:
         await reach.tell({"stage": stage})
