@@ -1,6 +1,6 @@
 """A rehearsal of a wave: the same migration on topics and groups that are made for it, and that nobody else uses.
 
-A Spark job of the wave is rehearsed on a copy of its checkpoint, which lies beside it in a directory of its own.
+A stream job of the wave is rehearsed on a copy of its checkpoint, which lies beside it in a directory of its own.
 
 Invariant
     M10 it names no topic, group, checkpoint, link or code of the wave itself: whatever becomes of it, no application
@@ -78,7 +78,7 @@ def rehearsal_of(migration: Migration, wave: Wave) -> Rehearsal:
     """The rehearsal of a wave; the same at each call, so that what a killed one has left is found."""
     topics = {topic: _scratch(migration, topic) for topic in wave.topics}
     groups = {group: _scratch(migration, group) for group in wave.groups}
-    jobs = tuple(_scratch_job(migration, job) for job in wave.jobs if job.kind is JobKind.SPARK)
+    jobs = tuple(_scratch_job(migration, job) for job in wave.jobs)
     fences = tuple(one for one in wave.fences if one is FenceKind.OBSERVE or (_denies(wave) and one is FenceKind.ACL))
     made = Wave(
         wave.name,
@@ -125,6 +125,8 @@ def _scratch_job(migration: Migration, job: StreamJob) -> ScratchJob:
     directory = _scratch(migration, name)
 
     def beside(place: str, inside: str) -> str:
+        if job.kind is JobKind.FLINK:
+            place = place.removesuffix("/_metadata")  # by which a snapshot may be named, too
         head, slash, _ = place.rstrip("/").rpartition("/")
         return f"{head}{slash}{directory}/{inside}"
 
@@ -156,7 +158,4 @@ def _left_out(migration: Migration, wave: Wave) -> Iterator[str]:
     if wave.order is not WaveOrder.TOGETHER:
         yield f"order {wave.order.value}: all of it is switched at once"
     for job in wave.jobs:
-        if job.kind is JobKind.SPARK:
-            yield f"state of job {job.name}: it holds no positions, and is not copied"
-        else:
-            yield f"job {job.name}: a rehearsal rewrites no savepoints of Flink"
+        yield f"state of job {job.name}: it holds no positions, and is not copied"

@@ -301,13 +301,18 @@ def test_bad_input_is_named(unchanged: Served, body: bytes, headers: dict[str, s
 
 
 def test_no_file_of_the_services_machine_is_named_by_a_request(served: Served) -> None:
-    """Neither as a link's start, nor as a checkpoint outside of what the service was given."""
+    """Neither as a link's start, nor as a checkpoint outside of what the service was given, nor to put a copy there."""
     link = {"source": "old", "target": "new", "id": "mine", "start": "@/etc/passwd"}
     assert kind(served.ask("POST", "/api/v1/links/create/plan", {"link": link}, role="operator"))[0] == 422
     for path in ("/etc", "/etc/../etc", "{root}/../..", "memory://x"):
         place = path.replace("{root}", served.instance.reach.roots[0])
         undo = served.ask("POST", "/api/v1/checkpoints/undo/plan", {"path": place}, role="operator")
         assert kind(undo) == (403, "path-not-open"), place
+    for place in ("/etc", served.instance.reach.roots[0]):
+        wave = {"name": "orders", "topics": ["orders"], "jobs": [{"name": "a", "kind": "spark", "checkpoint": place}]}
+        asked = {"migration": {"name": "move", "source": "old", "target": "new", "waves": [wave]}, "wave": "orders"}
+        rehearsal = served.ask("POST", "/api/v1/migrations/rehearse/plan", asked, role="approver")
+        assert kind(rehearsal) == (403, "path-not-open"), place
 
 
 def test_events_tell_what_happens(served: Served) -> None:

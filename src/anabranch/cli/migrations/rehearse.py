@@ -36,8 +36,9 @@ def rehearse(
 ) -> None:
     """Try the whole path of a wave: start, compare, switch, and reverse, on topics and groups that are made for it.
 
-    They are like the wave's own, begin with `rehearsal.`, and are removed at the end, whatever comes of it. No real
-    application hears of it; what is left out for that is said. The pauses that it measures are those to be expected.
+    They are like the wave's own, begin with `rehearsal.`, and are removed at the end, whatever comes of it. So are
+    copies of its jobs' checkpoints, which are moved in their place. No real application hears of it; what is left out
+    for that is said. The pauses that it measures are those to be expected.
     """
     client = service_of(ctx, service)
     fields, typed = document_of(client, "migrate rehearse", name, file)

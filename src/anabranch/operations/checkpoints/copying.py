@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Protocol, cast
 
-from anabranch.checkpoints.job import CheckpointFormat
+from anabranch.checkpoints.job import Checkpoint, CheckpointFormat
 from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.checkpoints.activity import modified
@@ -61,11 +61,16 @@ def contents(prepared: PreparedRewrite) -> tuple[dict[str, bytes | None], list[s
     """What a copy is made of: files that are written, and those that are taken as they are."""
     old, writes = prepared.files, dict(prepared.rewrite.writes)
     if prepared.checkpoint.format is CheckpointFormat.FLINK:
-        data = writes.get(_METADATA)
-        if data is None:
-            data = old.read(_METADATA, _LARGEST)
-        return {_METADATA: cast(Relocatable, prepared.checkpoint).relocated(data, old.absolute)}, []
+        return {**relocated(old, prepared.checkpoint, writes)}, []
     return writes, [path for path, _ in old.walk() if path not in writes and not is_litter(path)]
+
+
+def relocated(old: StoredFiles, checkpoint: Checkpoint, writes: Mapping[str, bytes | None]) -> dict[str, bytes]:
+    """All that is written of a snapshot of Flink to another place: its state stays where it is."""
+    data = writes.get(_METADATA)
+    if data is None:
+        data = old.read(_METADATA, _LARGEST)
+    return {_METADATA: cast(Relocatable, checkpoint).relocated(data, old.absolute)}
 
 
 def _whole(

@@ -29,7 +29,7 @@ from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.engine import KeptRun, carry_out
 from anabranch.operations.migrations.rehearsed import MARK, SAMPLES, RehearsalFailedError, clean, refuse_foreign
-from anabranch.operations.migrations.rehearsed_jobs import Records, check_jobs, copy_jobs, refuse_jobs
+from anabranch.operations.migrations.rehearsed_jobs import Records, check_jobs, copy_jobs, refuse_jobs, take_snapshots
 from anabranch.operations.migrations.steps import ClusterSteps
 
 _KEPT = ("cleanup.policy", "max.message.bytes", "message.timestamp.type", "compression.type")
@@ -89,7 +89,7 @@ async def _rehearsed(
     await _commit(source, planned, partitions, SAMPLES // 2)
     if planned.jobs:
         await tell(f"copying {len(planned.jobs)} checkpoints")
-    numbers = await copy_jobs(planned, await _records(source, planned, partitions))
+    copies = await copy_jobs(planned, await _records(source, planned, partitions))
     runs = [
         await _run(steps, WaveStanding(leg), WaveVerb.START, tell),
         await _run(steps, WaveStanding(leg, WaveState.COPYING), WaveVerb.VERIFY, tell),
@@ -97,12 +97,13 @@ async def _rehearsed(
     ]
     there = [TopicPartition(leg.topics[one.topic], one.partition) for one in partitions]
     await _check(target, planned, there, expected, SAMPLES // 2)
-    moved = await check_jobs(planned, leg, await _records(target, planned, there), numbers)
+    moved = await check_jobs(planned, leg, await _records(target, planned, there), copies)
     expected = await _write(target, there, expected)
     await _commit(target, planned, there, SAMPLES + SAMPLES // 2)
+    await take_snapshots(planned)
     runs.append(await _run(steps, WaveStanding(leg.next, WaveState.SWITCHED), WaveVerb.REVERSE, tell))
     await _check(source, planned, partitions, expected, SAMPLES + SAMPLES // 2)
-    moved += await check_jobs(planned, leg.next, await _records(source, planned, partitions), numbers)
+    moved += await check_jobs(planned, leg.next, await _records(source, planned, partitions), copies)
     return RehearsalReport(
         planned.migration.name,
         leg.wave.name,

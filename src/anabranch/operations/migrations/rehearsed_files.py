@@ -23,8 +23,8 @@ MARKER = "rehearsal.json"
 _NEXT = "rehearsal.next"
 _LIMIT = 1 << 16
 _OURS = frozenset({MARKER, _NEXT, CHECKPOINT, MOVED})
-_STAGED = f".{MOVED}.anabranch-"
-"""How a checkpoint begins that is made before it is put to ``moved``."""
+_STAGED = (f".{CHECKPOINT}.anabranch-", f".{MOVED}.anabranch-")
+"""How names begin of what is made before it is put to one of the two."""
 
 
 @dataclass(eq=False)
