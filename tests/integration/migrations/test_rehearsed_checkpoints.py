@@ -180,6 +180,11 @@ def test_a_checkpoint_that_cannot_be_copied_is_refused_before_anything_is_made(
     pair: tuple[Simulated, Simulated], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """With the reason, and what to do."""
+    torn = copy("rocksdb", tmp_path / "torn")
+    (torn / "offsets" / "3").unlink()
+    for path in (torn / "offsets").glob("[012]"):
+        path.unlink()
+    settle(torn)
     cases: tuple[tuple[type[JobRefusedError], Path, str], ...] = (
         (NoJobCheckpointError, tmp_path / "no", "there is no such directory"),
         (NoJobCheckpointError, copy("first_batch", tmp_path / "first"), "no batch of it is committed yet"),
@@ -189,15 +194,11 @@ def test_a_checkpoint_that_cannot_be_copied_is_refused_before_anything_is_made(
             reads(copy("rocksdb", tmp_path / "far"), 600),
             "is at 600 of flights-0, whose log ends",
         ),
+        (JobNotCopiedError, torn, "offsets/4 is the only one"),
     )
-    torn = copy("rocksdb", tmp_path / "torn")
-    (torn / "offsets" / "3").unlink()
-    for path in (torn / "offsets").glob("[012]"):
-        path.unlink()
-    settle(torn)
     before = tree(tmp_path)
     store = tmp_path_factory.mktemp("store")
-    for kind, place, words in (*cases, (JobNotCopiedError, torn, "offsets/4 is the only one")):
+    for kind, place, words in cases:
         with pytest.raises(kind, match=words) as error:
             rehearsed(pair, planned(StreamJob("a", JobKind.SPARK, str(place))), store)
         assert type(error.value) is kind and error.value.hint

@@ -21,6 +21,7 @@ from anabranch.migration.rehearsal import Rehearsal
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import MigrationStep
+from anabranch.migration.words import counted
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.model.topics import TopicPartition
@@ -88,7 +89,7 @@ async def _rehearsed(
     expected = await _write(source, partitions, {})
     await _commit(source, planned, partitions, SAMPLES // 2)
     if planned.jobs:
-        await tell(f"copying {len(planned.jobs)} checkpoints")
+        await tell(f"copying {counted(len(planned.jobs), 'checkpoint')}")
     copies = await copy_jobs(planned, await _records(source, planned, partitions))
     runs = [
         await _run(steps, WaveStanding(leg), WaveVerb.START, tell),

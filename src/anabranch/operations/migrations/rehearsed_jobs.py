@@ -58,7 +58,7 @@ _LOOKS, _APART_S = 3, 0.3
 
 
 @dataclass(eq=False)
-class NothingCommittedError(RefusedError):
+class NoBatchCommittedError(RefusedError):
     """A query has committed no batch yet."""
 
     path: str
@@ -200,7 +200,7 @@ def _committed(files: StoredFiles) -> Checkpoint:
     if found is None:
         return opened(files)
     if found.contents.layout.committed is None:
-        raise NothingCommittedError(files.root)
+        raise NoBatchCommittedError(files.root)
     return found
 
 
