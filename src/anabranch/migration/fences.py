@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import key_of
-from anabranch.migration.spec import FenceKind, Readers, Wave
+from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 from anabranch.model.acls import AclOperation, ResourceType
 
@@ -47,7 +47,7 @@ class RuleFence:
     def is_asked(self, wave: Wave) -> bool:
         """Whether a wave has it."""
         if self.resource is ResourceType.GROUP:
-            return wave.readers is Readers.DENY and bool(wave.groups)
+            return wave.denies_readers
         return FenceKind.ACL in wave.fences
 
     def is_in(self, steps: Iterable[MigrationStep]) -> bool:

@@ -68,7 +68,7 @@ def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:
     return {key: {LANES: lost[-1]}} if lost else {}
 
 
-def _left(leg: Leg, runs: Iterable[WaveRun], fence_: RuleFence) -> Results:
+def _left(leg: Leg, runs: Iterable[WaveRun], fence: RuleFence) -> Results:
     """What somebody else had denied where a leg begins, if a fence of ours was left behind there since.
 
     It was where a run was taken back, or led there, after the cluster had been lost.  With what that fence has made,
@@ -77,19 +77,19 @@ def _left(leg: Leg, runs: Iterable[WaveRun], fence_: RuleFence) -> Results:
     theirs: list[Any] | None = None
     made: list[Any] | None = []
     is_left = False
-    fence, lift = fence_.key, fence_.lift_key(leg.wave.name)
-    back = key_of(StepKind.PUT_BACK, fence)
+    key, lift = fence.key, fence.lift_key(leg.wave.name)
+    back = key_of(StepKind.PUT_BACK, key)
     for run in runs:
         at, begun = leg.at(run.leg), {key_of(step.kind, step.subject): step for step in run.begun_steps}
         is_done, is_back = run.state is WaveRunState.DONE, run.state is WaveRunState.CANCELLED
-        if at.begins_at is leg.begins_at and fence in begun and (is_done or is_back):
-            stays = is_back and bool(run.lost) and stays_there(at, begun[fence], run.lost_end)
-            if is_back and not stays and _place(run, fence) >= len(run.times):
+        if at.begins_at is leg.begins_at and key in begun and (is_done or is_back):
+            stays = is_back and bool(run.lost) and stays_there(at, begun[key], run.lost_end)
+            if is_back and not stays and _place(run, key) >= len(run.times):
                 continue  # it may have been turned back before it denied anything: then what was left is left
             is_left = stays
-            made = _made_by(run, fence, [] if theirs is None else made)
+            made = _made_by(run, key, [] if theirs is None else made)
             looks = (run.result(kind, leg.wave.name) for kind in (StepKind.PREFLIGHT, StepKind.PROVE_FOUND))
-            theirs = [rule for look in looks for rule in look.get(fence_.denied, ())] if theirs is None else theirs
+            theirs = [rule for look in looks for rule in look.get(fence.denied, ())] if theirs is None else theirs
             theirs = None if is_back and not is_left else theirs
         elif at.ends_at is leg.begins_at and lift in begun and is_done:
             is_left = theirs is not None and run.results.get(lift) == LEFT_OUT
@@ -98,13 +98,13 @@ def _left(leg: Leg, runs: Iterable[WaveRun], fence_: RuleFence) -> Results:
             theirs, is_left = None, False
     if not is_left or theirs is None:
         return {}
-    return {fence: {BEFORE: theirs} if made is None else {BEFORE: theirs, MADE: made}}
+    return {key: {BEFORE: theirs} if made is None else {BEFORE: theirs, MADE: made}}
 
 
-def _made_by(run: WaveRun, fence: str, before: list[Any] | None) -> list[Any] | None:
+def _made_by(run: WaveRun, key: str, before: list[Any] | None) -> list[Any] | None:
     """What is known to be made once a run has its fence, beside what was made ``before``; None where it is not."""
-    found = run.results.get(fence, {}).get(MADE)
-    if before is None or found is None or _place(run, fence) >= len(run.times):
+    found = run.results.get(key, {}).get(MADE)
+    if before is None or found is None or _place(run, key) >= len(run.times):
         return None
     return before + [rule for rule in found if rule not in before]
 

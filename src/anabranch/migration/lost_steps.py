@@ -14,7 +14,7 @@ from anabranch.migration.jobs import job_move
 from anabranch.migration.left_out import put_back_steps
 from anabranch.migration.legs import Leg
 from anabranch.migration.options import TailChoice, UnknownGroups
-from anabranch.migration.spec import FenceKind, Readers, WaveOrder
+from anabranch.migration.spec import FenceKind, WaveOrder
 from anabranch.migration.steps import (
     MigrationStep,
     Part,
@@ -137,7 +137,7 @@ def reconcile_steps(leg: Leg, tail: TailChoice) -> tuple[MigrationStep, ...]:
             for fence in leg.wave.fences
             if fence is FenceKind.ACL
         ),
-        *((fence_groups(leg),) if leg.wave.groups and leg.wave.readers is Readers.DENY else ()),
+        *((fence_groups(leg),) if leg.wave.denies_readers else ()),
         *pinned(leg),
         MigrationStep(StepKind.FIND_TAIL, tail.value, f"see what was not copied of {topics}: {found}"),
         *_reconciled(leg, tail),

@@ -21,7 +21,6 @@ from anabranch.migration.spec import (
     Hooks,
     JobKind,
     Migration,
-    Readers,
     StreamJob,
     Wave,
     WaveOrder,
@@ -149,7 +148,7 @@ def _left_out(migration: Migration, wave: Wave) -> Iterator[str]:
             yield f"fence routes: clients of {', '.join(wave.codes)} are not asked to pause"
         elif fence is FenceKind.HOOK:
             yield f"hook {wave.hooks.fence}: it would stop real producers"
-    if wave.readers is Readers.DENY:
+    if wave.denies_readers:
         yield "readers deny: nobody reads in groups that are made for this"
     if wave.codes:
         yield f"codes {', '.join(wave.codes)}: applications are not led"

@@ -100,6 +100,11 @@ class Wave:
     hooks: Hooks = Hooks()
     readers: Readers = Readers.WAIT
 
+    @property
+    def denies_readers(self) -> bool:
+        """Whether a switch denies reading in groups of it."""
+        return bool(self.groups) and self.readers is Readers.DENY
+
 
 @dataclass(frozen=True, slots=True)
 class CopyRules:

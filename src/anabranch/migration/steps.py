@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import FenceKind, Readers, Wave, WaveOrder
+from anabranch.migration.spec import FenceKind, Wave, WaveOrder
 from anabranch.migration.words import counted, named
 
 
@@ -251,7 +251,7 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
     wave = leg.wave
     if wave.groups:
         groups = counted(len(wave.groups), "group")
-        if wave.readers is Readers.DENY:
+        if wave.denies_readers:
             yield fence_groups(leg)
         yield MigrationStep(StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {leg.here}")
         yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
@@ -309,7 +309,7 @@ def _opened(leg: Leg) -> Iterator[MigrationStep]:
 
 def _let_in(leg: Leg) -> Iterator[MigrationStep]:
     """So does that of groups."""
-    if leg.number and leg.wave.groups and leg.wave.readers is Readers.DENY:
+    if leg.number and leg.wave.denies_readers:
         groups = named(leg.wave.groups, "group")
         yield MigrationStep(StepKind.LIFT_GROUPS, leg.wave.name, f"allow reading in {groups} on {leg.there} again")
 

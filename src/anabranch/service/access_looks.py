@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from anabranch.migration.access.diff import AccessDiff, QuotaChange
+from anabranch.model.acls import Acl
 from anabranch.operations.migrations.access import AccessReport
 
 Came = AccessReport | str
@@ -73,15 +74,16 @@ def has_changed(report: AccessReport) -> bool:
 
 def done_words(report: AccessReport) -> list[str]:
     """Each rule that was made or deleted, and each quota that was changed."""
-    made, deleted = (f"made {rule}" for rule in report.created), (f"deleted {rule}" for rule in report.deleted)
-    return [*made, *deleted, *(f"set {_value(change)}" for change in report.quotas)]
+    return _words("made", report.created, "deleted", report.deleted, report.quotas)
 
 
 def planned_words(changes: AccessDiff) -> list[str]:
     """Each rule that is to be made or deleted, and each quota that is to be changed."""
-    make, delete = (f"make {rule}" for rule in changes.create), (f"delete {rule}" for rule in changes.delete)
-    return [*make, *delete, *(f"set {_value(change)}" for change in changes.quotas)]
+    return _words("make", changes.create, "delete", changes.delete, changes.quotas)
 
 
-def _value(change: QuotaChange) -> str:
-    return f"{change.key} to {'none' if change.value is None else f'{change.value:,.15g}'}"
+def _words(
+    make: str, created: Iterable[Acl], delete: str, deleted: Iterable[Acl], quotas: Iterable[QuotaChange]
+) -> list[str]:
+    sets = (f"set {one.key} to {'none' if one.value is None else f'{one.value:,.15g}'}" for one in quotas)
+    return [*(f"{make} {rule}" for rule in created), *(f"{delete} {rule}" for rule in deleted), *sets]

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import structlog
 
 from anabranch.errors import AnabranchError
-from anabranch.kafka.cluster import Cluster
 from anabranch.migration.access.diff import AccessDiff
 from anabranch.migration.access.values import WaveName
 from anabranch.migration.legs import Leg
@@ -36,7 +35,7 @@ from anabranch.service.access_audit import AccessAudit
 from anabranch.service.access_looks import Came, last_good, look_fields, looks_after, looks_of, planned_words
 from anabranch.service.acting import LEASE
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.migrating import migration_in
+from anabranch.service.migrating import clusters_of, migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.stored import Stored
 from anabranch.store.leases import SKEW_MS
@@ -85,10 +84,8 @@ class Carrying:
                 continue
             try:
                 await self.round()
-            except AnabranchError as error:
-                log.warning("access rules were not carried over", why=error.message)
-            except Exception:
-                log.exception("access rules were not carried over")
+            except Exception as error:
+                _why(error)
 
     async def over(self, migration: str, wave: str) -> None:
         """Wait until no round makes anything for a wave; none begins to where a run of it is open (AC1)."""
@@ -98,7 +95,7 @@ class Carrying:
 
     def ages(self, at_ms: int) -> dict[str, float]:
         """For how many seconds each migration has not been carried over for all its waves; none where not known."""
-        return {name: max(0.0, (at_ms - good) / 1000) for name, good in sorted(self._good.items())}
+        return {name: max(0.0, (at_ms - good) / 1000) for name, good in self._good.items()}
 
     async def round(self) -> None:
         """Each migration by itself: what fails for one holds up no other one.  Raises StoreError."""
@@ -113,12 +110,9 @@ class Carrying:
                 await self._of_migration(_Seen(kept, migration_in(kept.document, kept.name), runs))
             except NoMigrationError:
                 continue  # it was removed meanwhile
-            except AnabranchError as error:
+            except Exception as error:
                 self.failures[kept.name] += 1
-                log.warning("access rules were not carried over", migration=kept.name, why=error.message)
-            except Exception:
-                self.failures[kept.name] += 1
-                log.exception("access rules were not carried over", migration=kept.name)
+                _why(error, migration=kept.name)
 
     async def _of_migration(self, seen: _Seen) -> None:
         kept, waves = seen.kept, carried_waves(seen.migration, seen.runs)
@@ -140,7 +134,7 @@ class Carrying:
         changed: list[Leg] = []
 
         async def look() -> AccessReport:
-            source, target = self._both(seen.migration)
+            source, target = clusters_of(self._clusters, seen.migration)
             async with asyncio.timeout(LOOK_S):
                 changed.extend(await access.legs_to_carry(source, target, seen.migration, legs))
             return AccessReport(target.name, (), (), ())
@@ -160,7 +154,7 @@ class Carrying:
         is_left = False
 
         async def carry_over() -> AccessReport:
-            source, target = self._both(seen.migration)
+            source, target = clusters_of(self._clusters, seen.migration)
             async with asyncio.timeout(LOOK_S) as limit:
 
                 async def may(changes: AccessDiff) -> bool:
@@ -205,9 +199,6 @@ class Carrying:
 
         return await stored.ask(read)
 
-    def _both(self, migration: Migration) -> tuple[Cluster, Cluster]:
-        return self._clusters.cluster(migration.source), self._clusters.cluster(migration.target)
-
 
 def carried_waves(migration: Migration, runs: Sequence[StoredRun]) -> dict[str, WaveStanding]:
     """The waves that are to have on the target what the source has: they are copied, with all applications there.
@@ -231,12 +222,18 @@ async def _tried(migration: Migration, ask: Callable[[], Awaitable[AccessReport]
     """What something came to, or why it failed."""
     try:
         return await ask()
-    except AnabranchError as error:
+    except Exception as error:
+        names = f"{migration.source} and {migration.target}"
+        return _why(error, f"{names} did not both answer in time", migration=migration.name)
+
+
+def _why(error: Exception, late: str = "", **whose: str) -> str:
+    """Why something failed, which the log has, too, and ``late`` where time was over.  Called while it is handled."""
+    why = late if isinstance(error, TimeoutError) else ""
+    if isinstance(error, AnabranchError):
         why = error.message
-    except TimeoutError:
-        why = f"{migration.source} and {migration.target} did not both answer in time"
-    except Exception:
-        log.exception("access rules were not carried over", migration=migration.name)
-        return "it failed unexpectedly: the log of the service has why"
-    log.warning("access rules were not carried over", migration=migration.name, why=why)
-    return why
+    if why:
+        log.warning("access rules were not carried over", why=why, **whose)
+        return why
+    log.exception("access rules were not carried over", **whose)
+    return "it failed unexpectedly: the log of the service has why"

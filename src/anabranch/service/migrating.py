@@ -18,6 +18,7 @@ import structlog
 
 from anabranch.config.migration_file import migration_of
 from anabranch.errors import AnabranchError
+from anabranch.kafka.cluster import Cluster
 from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.run import NextMove, WaveRun, decide, lost_meanwhile
@@ -45,6 +46,11 @@ log = structlog.get_logger()
 def migration_in(document: Mapping[str, Any], name: str) -> Migration:
     """The migration that the store has under a name; raises ConfigError for one of a version that had other fields."""
     return migration_of(document, f"migration {name}")
+
+
+def clusters_of(clusters: ClusterPool, migration: Migration) -> tuple[Cluster, Cluster]:
+    """A migration's source and its target; raises ConfigError."""
+    return clusters.cluster(migration.source), clusters.cluster(migration.target)
 
 
 class Migrating:
@@ -172,8 +178,7 @@ class _FreshSteps:
     async def _steps(self, run: WaveRun) -> ClusterSteps:
         kept = await self.stored.ask(lambda: self.stored.migrations.get(run.migration))
         migration = migration_in(kept.document, kept.name)
-        source, target = self.clusters.cluster(migration.source), self.clusters.cluster(migration.target)
-        return ClusterSteps(migration, source, target, self.desk)
+        return ClusterSteps(migration, *clusters_of(self.clusters, migration), self.desk)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from anabranch.migration.throttle_state import ThrottleState, state_fields, stat
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations.throttling import MigrationThrottle, Throttled
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.migrating import migration_in
+from anabranch.service.migrating import clusters_of, migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.stored import Stored
 from anabranch.store.waves import OPERATOR, SEEN, StoredMigration, StoredRun
@@ -56,7 +56,7 @@ class Throttling:
                     await self._adjust(kept, migration, links)
 
     async def _adjust(self, kept: StoredMigration, migration: Migration, links: Mapping[str, str]) -> None:
-        source, target = self._clusters.cluster(migration.source), self._clusters.cluster(migration.target)
+        source, target = clusters_of(self._clusters, migration)
         before = self._kept.get(kept.name)
         if before is None or before[:2] != (source, target):
             before = self._kept[kept.name] = source, target, MigrationThrottle(source, target)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Consumer, KafkaException
@@ -28,6 +27,7 @@ from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import committed
 from tests.integration.links.topics import newest_offset, numbered, produce
 from tests.integration.migrations.conftest import Clusters
+from tests.integration.migrations.members import reading_on
 from tests.integration.migrations.test_source_lost import LostStand, stand
 from tests.simulated import Simulated
 
@@ -93,43 +93,22 @@ class Member:
 @contextmanager
 def member(cluster: SandboxCluster, made: LostStand, user: str) -> Iterator[Member]:
     """It reads on and commits each record but for the last ones, whatever it is told."""
-    found, stop = Member(), threading.Event()
-    settings = {
-        **cluster.client_config(user),
-        "group.id": made.wave.groups[0],
-        "client.id": f"{user}-7",
-        "auto.offset.reset": "earliest",
-        "enable.auto.commit": False,
-        "session.timeout.ms": 6_000,
-        "heartbeat.interval.ms": 500,
-        "log_level": 0,
-    }
+    found = Member()
+    quick = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "log_level": 0}
 
-    def go() -> None:
-        consumer = Consumer(settings)
-        consumer.subscribe(list(made.wave.topics))
-        while not stop.is_set():
-            message = consumer.poll(0.1)
-            if message is None:
-                continue
-            if message.error() is not None:
-                found.wrong.append(message.error().name())
-                continue
-            found.read.append(message.value())
-            if message.offset() < READ_UP_TO:
-                try:
-                    consumer.commit(message, asynchronous=False)
-                except KafkaException as error:
-                    found.wrong.append(error.args[0].name())
-        consumer.close()
+    def take(consumer: Consumer, message: Any) -> None:
+        if message.error() is not None:
+            found.wrong.append(message.error().name())
+            return
+        found.read.append(message.value())
+        if message.offset() < READ_UP_TO:
+            try:
+                consumer.commit(message, asynchronous=False)
+            except KafkaException as error:
+                found.wrong.append(error.args[0].name())
 
-    thread = threading.Thread(target=go, daemon=True)
-    thread.start()
-    try:
+    with reading_on(made, f"{user}-7", {**cluster.client_config(user), **quick}, take):
         yield found
-    finally:
-        stop.set()
-        thread.join()
 
 
 @pytest.mark.parametrize("fences", [(FenceKind.OBSERVE,), (FenceKind.ACL,)])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
@@ -22,6 +22,7 @@ from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import until_same
 from tests.integration.links.topics import numbered, produce
 from tests.integration.migrations.conftest import Clusters
+from tests.integration.migrations.members import reading_on
 from tests.integration.migrations.test_source_lost import LostStand, stand
 
 pytestmark = pytest.mark.test
@@ -31,31 +32,13 @@ pytestmark = pytest.mark.test
 def member(made: LostStand, client_id: str) -> Iterator[list[bytes]]:
     """A consumer of the wave's group on the source, which goes on; the values that it has read."""
     read: list[bytes] = []
-    stop = threading.Event()
-    settings = {
-        "bootstrap.servers": made.old.bootstrap,
-        "group.id": made.wave.groups[0],
-        "client.id": client_id,
-        "auto.offset.reset": "earliest",
-        "enable.auto.commit": False,
-    }
 
-    def go() -> None:
-        consumer = Consumer(settings)
-        consumer.subscribe(list(made.wave.topics))
-        while not stop.is_set():
-            message = consumer.poll(0.1)
-            if message is not None and message.error() is None:
-                read.append(message.value())
-        consumer.close()
+    def take(_: Consumer, message: Any) -> None:
+        if message.error() is None:
+            read.append(message.value())
 
-    thread = threading.Thread(target=go, daemon=True)
-    thread.start()
-    try:
+    with reading_on(made, client_id, {"bootstrap.servers": made.old.bootstrap}, take):
         yield read
-    finally:
-        stop.set()
-        thread.join()
 
 
 def switched_within(made: LostStand, longest_ms: int) -> WaveRun:

@@ -326,9 +326,9 @@ def test_a_stop_that_is_in_doubt_is_not_persisted() -> None:
     """Once claims were read again it is."""
     writer, lanes, stored = made(1)
     asyncio.run(writer.file())
-    lanes[0].is_doubted, lanes[0].phase = True, LanePhase.STOPPED
+    lanes[0].doubted_since, lanes[0].phase = 1.0, LanePhase.STOPPED
     asyncio.run(writer.file(everything=True))
     assert len([one for one in stored.rounds if one]) == 1
-    lanes[0].is_doubted = False
+    lanes[0].doubted_since = None
     asyncio.run(writer.file(everything=True))
     assert stored.rounds[-1] == {0}

@@ -48,14 +48,13 @@ class Lane:
     """
 
     __slots__ = (
-        "_stopped_at",
         "active",
         "assignment",
         "budget",
         "copied",
+        "doubted_since",
         "ended",
         "fetched",
-        "is_doubted",
         "key",
         "mapped_because",
         "phase",
@@ -79,8 +78,7 @@ class Lane:
         self.mapped_because: str | None = "" if assignment.mode is ModePolicy.MAPPED else None
         self.ended: OwnershipEnded | None = None
         self.stopped: LaneStopped | None = None
-        self.is_doubted = False
-        self._stopped_at = 0.0
+        self.doubted_since: float | None = None
 
     # -- phases ----------------------------------------------------------------------------------------
 
@@ -120,7 +118,8 @@ class Lane:
         What an ownership met is in doubt until claims are read again: under another owner's copy the source may have
         deleted what this one still wanted to read.
         """
-        self.stopped, self.is_doubted, self._stopped_at = stopped, self.active is not None, time.monotonic()
+        self.stopped = stopped
+        self.doubted_since = None if self.active is None else time.monotonic()
         self._drop_fetched()
         if self.phase is not LanePhase.OVER:
             self.phase = LanePhase.STOPPED
@@ -136,8 +135,8 @@ class Lane:
             if self.phase is LanePhase.STOPPED:
                 self.stopped, self.phase = None, LanePhase.RUNNING
             self.end_ownership(active, OwnershipEnded(self.key, Ending.SUPERSEDED, None, later))
-        elif self._stopped_at <= started:
-            self.is_doubted = False
+        elif self.doubted_since is not None and self.doubted_since <= started:
+            self.doubted_since = None
 
     def retry(self) -> None:
         """A person acted: a stopped lane is taken over again, and stops again where nothing was fixed."""
@@ -156,6 +155,11 @@ class Lane:
         self.fetched.drop()
         if self.active is not None:
             self.fetched.restart_at(self.active.pipeline.next_offset)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether claims were not read yet since an ownership of the lane met what stops it."""
+        return self.doubted_since is not None
 
     # -- what may happen next --------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from anabranch.migration.legs import Leg
-from anabranch.migration.spec import Readers
 from anabranch.model import naming
 from anabranch.model.acls import Acl, ResourceType
 
@@ -71,5 +70,5 @@ def access_scope(leg: Leg, own: str) -> AccessScope:
         frozenset(wave.principals),
         own,
         bool(wave.groups or wave.jobs),
-        wave.readers is Readers.DENY,
+        wave.denies_readers,
     )

@@ -105,14 +105,12 @@ async def _fence(leg: Leg, here: Cluster, there: Cluster, fence: RuleFence) -> l
             fix = "add it to the wave's principals, or be sure that nobody comes as it"
             found.append(Reason.found(Severity.WARNING, what, fix))
     # What an earlier switch left there is taken away past the point of no return.
-    is_there = leg.number > 0
+    severity = Severity.ERROR if leg.number > 0 else Severity.WARNING
     try:
         await describe_acls(there)
     except (RefusedError, PermissionDeniedError) as error:
-        severity = Severity.ERROR if is_there else Severity.WARNING
         found.append(Reason.found(severity, f"{called} on the way back: {error.message}", error.hint))
     else:
-        severity = Severity.ERROR if is_there else Severity.WARNING
         found += await _may_alter(there, severity, f"{called} on the way back")
     return found
 

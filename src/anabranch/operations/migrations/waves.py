@@ -11,7 +11,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.options import PLAIN, WaveOptions
 from anabranch.migration.run import WaveRun
-from anabranch.migration.spec import FenceKind, Readers, Wave
+from anabranch.migration.spec import FenceKind, Wave
 from anabranch.migration.standing import LEADS, WaveStanding, WaveVerb
 from anabranch.migration.steps import MigrationStep, Part, StepKind
 from anabranch.migration.wave_steps import WavePart, steps_for
@@ -147,7 +147,7 @@ def reasons_of(seen: tuple[SeenStep, ...], wave: Wave) -> list[Reason]:
 def _brings_about(wave: Wave, kind: StepKind) -> bool:
     """Whether a switch sees to it itself: to wait for it is no reason against it."""
     is_fenced = wave.fences != (FenceKind.OBSERVE,)
-    is_emptied = kind is StepKind.GROUPS_EMPTY and wave.readers is Readers.DENY
+    is_emptied = kind is StepKind.GROUPS_EMPTY and wave.denies_readers
     return is_emptied or (is_fenced and kind in (StepKind.QUIET, StepKind.GROUPS_EMPTY))
 
 

@@ -14,7 +14,7 @@ from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveVerb
 from anabranch.model.clock import now_ms
-from anabranch.service.migrating import migration_in
+from anabranch.service.migrating import clusters_of, migration_in
 from anabranch.service.migration_answers import standings
 from anabranch.service.reach import Reach
 from anabranch.service.verbs.migration_shapes import (
@@ -61,7 +61,7 @@ async def read_migration(reach: Reach, name: str) -> KnownMigration:
 
 def both_clusters(reach: Reach, migration: Migration) -> tuple[Cluster, Cluster]:
     """Its source and its target."""
-    return reach.clusters.cluster(migration.source), reach.clusters.cluster(migration.target)
+    return clusters_of(reach.clusters, migration)
 
 
 async def until_ended(reach: Reach, run: WaveRun) -> WaveRunReport:
