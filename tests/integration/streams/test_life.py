@@ -110,7 +110,10 @@ def test_a_driver_that_ends_while_no_service_runs_is_started_again_by_the_next(l
 
 @pytest.mark.full
 def test_an_old_driver_that_comes_back_writes_nothing_more(lab: StandIns, store: str) -> None:
-    """F1: it was stopped, taken for dead and replaced; as it goes on it ends, and says why."""
+    """F1: it was stopped, taken for dead and replaced; as it goes on it ends, and says why.
+
+    Its end is noted as one that was seen: one that nobody saw is ended by force by a service that has just begun (M1).
+    """
     service = lab.serve(store)
     pid = started(service)
     until(lambda: service.written(NAME))
@@ -118,7 +121,7 @@ def test_an_old_driver_that_comes_back_writes_nothing_more(lab: StandIns, store:
     run = service.run_of(NAME)
     database = open_database(store)
     try:
-        dead = run["id"], StreamState.DEGRADED, "it is taken for dead", None
+        dead = run["id"], StreamState.DEGRADED, "it is taken for dead", -signal.SIGKILL
         assert StoredStreams(database).close(*dead, failed=True, over=False, now_ms=now_ms())
     finally:
         database.close()
