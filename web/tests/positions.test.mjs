@@ -117,7 +117,7 @@ test("maps of topics that another program copied are made by a Spark job from th
   await plan.getByRole("row", { name: "orders old.orders" }).waitFor();
   await apply(plan, /Maps of 2 partitions with .* records are in .*taken\.json/);
   const words = await plan.getByRole("status").innerText();
-  assert.match(words, /1 stretch is unclear: positions there are refused/);
+  assert.match(words, /1 offset span is unclear: positions there are refused/);
   sound(operator);
 });
 

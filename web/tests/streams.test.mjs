@@ -334,4 +334,5 @@ const LINEAGE = {
     },
   ],
   hidden: ["spark_catalog.shop.secret"],
+  functions: [],
 };

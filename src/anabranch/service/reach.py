@@ -73,8 +73,8 @@ class Reach:
 
         Raises PathNotOpenError, StorageError.
         """
-        found, made_here = Path(path).resolve(), self.jobs.maps.resolve()
-        if found.parent == made_here:
+        found = self._on_this_machine(path, path)
+        if found.parent == self.jobs.maps.resolve():
             return found
         named = self.place(path)
         if "://" in named:
@@ -86,10 +86,19 @@ class Reach:
 
         Links are followed before it is judged, so that none leads out.
         """
+        if "\0" in path:
+            raise PathNotOpenError(path, self.roots)
         root = open_files(path).root
-        named = root if "://" in root else str(Path(root).resolve())
+        named = root if "://" in root else str(self._on_this_machine(path, root))
         for open_root in self.roots:
             begin = open_root if "://" in open_root else str(Path(open_root).resolve())
             if named == begin or named.startswith(begin.rstrip("/") + "/"):
                 return named
         raise PathNotOpenError(path, self.roots)
+
+    def _on_this_machine(self, path: str, found: str) -> Path:
+        """Where a path that a request named leads to; raises PathNotOpenError for one that can lead nowhere."""
+        try:
+            return Path(found).resolve()
+        except (ValueError, RuntimeError):  # a NUL character, or a link that leads to itself
+            raise PathNotOpenError(path, self.roots) from None
