@@ -19,7 +19,7 @@ def assert_journals(stand: KillStand) -> None:
         runs.setdefault(fields["id"], []).append((revision, run_of(fields)))
     for kept in stand.runs():
         written = runs.pop(kept.id)
-        assert [revision for revision, _ in written] == list(range(2, kept.revision + 1)), kept.id
+        assert [revision for revision, _ in written] == list(range(2, kept.revision + 1)), f"{kept.id}, {kept.state}"
         assert written[-1][1] == run_of(kept.journal)
         first = written[0][1]
         assert (first.at, first.is_begun) == (0, True)

@@ -204,13 +204,22 @@ class WatchedJournals:
             ends, phase = f"{name}: {DONE}", "finished"
         if ends:
             self.killer.reach(ends)
-        token = _inside.set(_Inside(f"{name}: {phase}"))
+        # Whoever waits for the end of a run sees it in the store, and may cancel who wrote it before he has gone on.
+        writing = asyncio.ensure_future(self._written(before, run, f"{name}: {phase}"))
+        try:
+            return await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
+
+    async def _written(self, before: KeptRun, run: WaveRun, name: str) -> KeptRun:
+        token = _inside.set(_Inside(name))
         try:
             kept = await self.real.write(before, run)
         finally:
             _inside.reset(token)
         self.wrote(run, kept.revision)
-        self.killer.reach(f"{name}: {phase}")
+        self.killer.reach(name)
         return kept
 
 
