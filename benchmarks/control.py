@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import random
 import sys
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -135,7 +136,7 @@ def copy(lanes: Sequence[Lane], chance: random.Random) -> None:
         lane.copied.book.append(MappedRange(last.source_end, last.target_end, records))
         lane.copied.position, lane.copied.target_end = lane.copied.position + records, lane.copied.target_end + records
         lane.source.stable = lane.source.high_watermark = lane.copied.position + chance.randrange(100)
-        lane.source.seen_at = lane.source.made_at
+        lane.source.seen_at = time.monotonic()
         lane.copied.tally.records, lane.copied.tally.bytes = (
             lane.copied.tally.records + records,
             lane.copied.tally.bytes + 213 * records,

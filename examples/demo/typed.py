@@ -44,6 +44,11 @@ class Running:
         """Whether it has not ended."""
         return self._process.alive
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended otherwise than well."""
+        return bool(self._process.exit_code)
+
     def end(self) -> None:
         """Kill it, whatever it does."""
         self._process.kill()

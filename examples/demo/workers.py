@@ -17,7 +17,7 @@ from anabranch.model.reports import LinkStatus
 from qa import links
 
 _OWNER = re.compile(r"-(\d+)-[0-9a-f]{8}$")
-_LOOK_S = 0.5
+_LOOK_S, _LONGEST_S = 0.5, 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class Killed:
 
 
 def kill_one(target: ClusterContext, link: str, goes_on: Callable[[], bool]) -> Killed | None:
-    """Kill the worker that owns most lanes, and wait until others copy them on; None where ``goes_on`` ends before."""
+    """Kill the worker that owns most lanes, and wait until others copy them on.
+
+    None where ``goes_on`` ends before, or that takes longer than anybody watches.
+    """
     status = _until(target, link, goes_on, lambda found: bool(_owned(found)))
     if status is None:
         return None
@@ -63,7 +66,8 @@ def _owned(status: LinkStatus) -> Counter[int]:
 def _until(
     target: ClusterContext, link: str, goes_on: Callable[[], bool], there: Callable[[LinkStatus], bool]
 ) -> LinkStatus | None:
-    while goes_on():
+    deadline = time.monotonic() + _LONGEST_S
+    while goes_on() and time.monotonic() < deadline:
         try:
             status = links.show(target, link)
         except AnabranchError:  # it is not made yet
