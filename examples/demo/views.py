@@ -131,9 +131,7 @@ class Views:
 
             return self._resources.enter_context(postgres())
         except Exception as error:  # not installed, not for this machine, no right to start it
-            self._screen.say(
-                f"left out: there is no PostgreSQL on this machine ({type(error).__name__}: {error})"[:110]
-            )
+            self._screen.say(f"left out: PostgreSQL does not run here ({type(error).__name__}: {error})"[:110])
             return None
 
     def _counted(self) -> int:

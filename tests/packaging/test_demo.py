@@ -39,13 +39,20 @@ AGAIN = {
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def scratch() -> Iterator[Path]:
+    """A directory with a short path: the socket of PostgreSQL below it may take 107 bytes, and pytest's have 70."""
+    with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def environment(scratch: Path) -> dict[str, str]:
     """Its own directory for what it leaves, but the same ledger of ports as every sandbox beside it."""
     ledger = f"anabranch-ports-{os.getuid()}"
     shared = Path(tempfile.gettempdir()) / ledger
     shared.mkdir(mode=0o700, exist_ok=True)
-    (tmp_path / ledger).symlink_to(shared)
-    return {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    (scratch / ledger).symlink_to(shared)
+    return {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def assert_nothing_is_left(directory: Path) -> None:
@@ -68,7 +75,7 @@ def processes_of(directory: Path) -> list[str]:
 
 
 def test_the_demo_moves_all_there_and_back_and_there_again_and_proves_it(
-    environment: dict[str, str], tmp_path: Path
+    environment: dict[str, str], scratch: Path
 ) -> None:
     """It ends with exit code 0 and the verdict, each verb of the story is typed, and nothing is left behind."""
     done = subprocess.run(
@@ -96,7 +103,7 @@ def test_the_demo_moves_all_there_and_back_and_there_again_and_proves_it(
     assert len([line for line in lines if line.strip()]) <= 110
     assert max(map(len, lines)) <= 120
     assert "\x1b" not in done.stdout
-    assert_nothing_is_left(tmp_path)
+    assert_nothing_is_left(scratch)
 
 
 class Demo:
@@ -186,7 +193,7 @@ def ask(url: str, token: str = "", body: object = None) -> tuple[int, str, bytes
 
 
 def test_with_ui_the_service_stays_up_beside_the_demo_until_it_is_interrupted(
-    environment: dict[str, str], tmp_path: Path
+    environment: dict[str, str], scratch: Path
 ) -> None:
     """At the printed address are the pages and the migration; by Ctrl-C all of it ends, also jobs that somebody has
     started there meanwhile."""
@@ -222,20 +229,20 @@ def test_with_ui_the_service_stays_up_beside_the_demo_until_it_is_interrupted(
         ):
             operation = apply(verb, body)
             until(lambda begun=operation: done(begun), shown)  # type: ignore[misc]
-        until(lambda: any("spark.jobs.link" in one for one in processes_of(tmp_path)), shown)
+        until(lambda: any("spark.jobs.link" in one for one in processes_of(scratch)), shown)
         assert shown.alive
         shown.interrupt()
         assert "Traceback" not in shown.text and "error:" not in shown.text, shown.text
         assert "the service and the clusters are ended" in shown.text
-    assert_nothing_is_left(tmp_path)
+    assert_nothing_is_left(scratch)
 
 
-def test_a_demo_that_is_interrupted_half_way_leaves_nothing(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_demo_that_is_interrupted_half_way_leaves_nothing(environment: dict[str, str], scratch: Path) -> None:
     """Ctrl-C while a link copies: it says so, and all processes end."""
     with demo(environment) as shown:
         shown.printed(r"\$ anabranch migrate (start)", 3 * LONG_TIMEOUT_S)
-        until(lambda: any("spark.jobs.link" in one for one in processes_of(tmp_path)), shown)
+        until(lambda: any("spark.jobs.link" in one for one in processes_of(scratch)), shown)
         shown.interrupt()
         assert "Traceback" not in shown.text, shown.text
         assert "interrupted; the clusters, the service, applications and jobs are ended" in shown.text
-    assert_nothing_is_left(tmp_path)
+    assert_nothing_is_left(scratch)
