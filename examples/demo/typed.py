@@ -40,11 +40,6 @@ class Running:
         self._out = out
 
     @property
-    def alive(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.alive
-
-    @property
     def has_failed(self) -> bool:
         """Whether it has ended otherwise than well."""
         return bool(self._process.exit_code)

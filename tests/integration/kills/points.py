@@ -209,7 +209,7 @@ class WatchedJournals:
         try:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
-            await writing
+            await asyncio.gather(writing, return_exceptions=True)  # what it fails with is not told in place of the end
             raise
 
     async def _written(self, before: KeptRun, run: WaveRun, name: str) -> KeptRun:

@@ -130,7 +130,7 @@ def test_the_end_of_a_partition_that_cannot_be_asked_for_is_no_end(
     async def refused(connection: Connection, wanted: dict[Any, tuple[int, int]], *, isolation: int = 0) -> Any:
         found = await list_offsets(connection, wanted, isolation=isolation)
         if all((at == LATEST) == (fails == "last") for at, _ in wanted.values()):
-            return {key: OffsetAnswer(42, -1, -1) for key in found}
+            return {key: OffsetAnswer(42, -1, -1) for key in found}  # INVALID_REQUEST, which nobody asks again after
         return found
 
     async def ask(cluster: Cluster) -> None:
