@@ -94,7 +94,7 @@ def until(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < deadline, "it never held"
-        time.sleep(0.02)
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import random
 import sys
@@ -118,7 +119,9 @@ class World:
             asyncio.set_event_loop_policy(_Policy(self))
             try:
                 yield
-                gc.collect()  # what nobody awaits any more complains while its process is there
+                gc.collect(
+                    0
+                )  # what was made since: whatever nobody awaits any more complains while its process is there
             finally:
                 self._clear_away()
                 random.setstate(state)
@@ -141,6 +144,12 @@ class World:
         return _Thread(Fiber(fiber.process, self.scheduler, target, name))
 
 
+@functools.cache
+def _is_frozen_for_good() -> bool:
+    """Whether a run of tests has frozen what it began with: asked once, since it takes as long as there is frozen."""
+    return gc.get_freeze_count() > 0
+
+
 @contextmanager
 def _without_collector() -> Iterator[None]:
     """The collector of cycles runs where it is called, and looks only at what was made since: a world is soon over.
@@ -148,7 +157,7 @@ def _without_collector() -> Iterator[None]:
     What is frozen is never freed while it is, the world before this one included: what a run of tests has frozen for
     good is enough.
     """
-    was_on, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
+    was_on, was_frozen = gc.isenabled(), _is_frozen_for_good()
     gc.disable()
     if not was_frozen:
         gc.freeze()

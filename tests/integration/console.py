@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,3 +39,13 @@ def console(
         return (code if isinstance(code, int) else 0), captured.out, captured.err
 
     return call
+
+
+def named_command(told: str, after: str) -> list[str]:
+    """The arguments of the ``anabranch`` command that a verb names after these words; it ends with its line.
+
+    Whatever else writes to the standard error of this process, a library's warning for one, is no part of it.
+    """
+    words = shlex.split(told.partition(after)[2].partition("\n")[0])
+    assert words[:1] == ["anabranch"], told
+    return words[1:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from qa.brokers import STEADY
 from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.checkpoints import store as s3
 from tests.integration.checkpoints.store import BUCKET, SECRET, Failing, Store, running_store
-from tests.integration.console import Run, console
+from tests.integration.console import Run, console, named_command
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.simulated import clusters
 from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, TRANSLATE, copy, draw, snapshot, starts, undo
@@ -105,15 +104,13 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(store: Sto
     code, out, _ = run("checkpoint", "rewrite", place, *SPARK_WAY, "--execute")
     assert code == 3 and "running" in out
 
-    command = err.strip().partition("Apply with: ")[2]
-    code, out, err = run(*shlex.split(command)[1:], "--stopped")
+    code, out, err = run(*named_command(err, "Apply with: "), "--stopped")
     assert code == 0, err
     assert starts(place) == {"flights-0": 6, "flights-1": 7, "flights-2": 8}
     changed = {path for path, data in store.snapshot("query").items() if data != before.get(path)}
     assert {one for one in changed if not one.startswith(".anabranch/")} == {one["path"] for one in plan["files"]}
 
-    command = err.strip().partition("prove it with: ")[2]
-    code, out, err = run(*shlex.split(command)[1:])
+    code, out, err = run(*named_command(err, "prove it with: "))
     assert code == 0, out + err
 
     assert run("checkpoint", "undo", place)[0] == 0
@@ -206,7 +203,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
     """Another client writes an object of the same size: its bytes are looked at anew, and nothing is written."""
     place = store.upload(SPARK / "rocksdb", "changed")
     _, _, err = run("checkpoint", "plan", place, *SPARK_WAY)
-    command = shlex.split(err.strip().partition("Apply with: ")[2])[1:]
+    again = named_command(err, "Apply with: ")
     files = open_files(place)
     drawn, watched = draw(files), draw(files)
     list(files.walk())
@@ -217,7 +214,7 @@ def test_what_changed_between_plan_and_rewrite_is_refused_whatever_was_listed(st
     assert len(now["offsets/4"]) == len(was) and now["offsets/4"] != was
     with pytest.raises(PlanChangedError):
         in_place(drawn)
-    code, _, err = run(*command, "--stopped")
+    code, _, err = run(*again, "--stopped")
     assert code == 3 and "changed since plan" in err
     with pytest.raises(JobStillWritingError, match="commits/5"):
         watch(files, watched.rewrite.reads, sleep=lambda _: store.put("changed/commits/5", b"v1\n{}"))

@@ -27,7 +27,7 @@ from anabranch.storage.opening import open_files
 from qa.brokers import STEADY
 from qa.timeouts import TIMEOUT_S
 from tests.chance import is_full
-from tests.integration.console import Run, console
+from tests.integration.console import Run, console, named_command
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, fresh, numbered, produce
 from tests.simulated import clusters
@@ -93,17 +93,16 @@ def test_a_query_is_looked_at_planned_rewritten_proven_and_taken_back(copied: Li
     assert code == 0 and plan["refusals"] == []
     assert (plan["repeated"], plan["skipped"]) == (0, 3 * SHIFT)
     assert snapshot(place, hidden=True) == before
-    command = err.strip().partition("Apply with: ")[2]
-    assert shlex.split(command)[:3] == ["anabranch", "checkpoint", "rewrite"]
+    again = named_command(err, "Apply with: ")
+    assert again[:2] == ["checkpoint", "rewrite"]
 
-    code, out, err = run(*shlex.split(command)[1:])
+    code, out, err = run(*again)
     assert code == 0, err
     assert starts(place) == {"flights-0": 6, "flights-1": 7, "flights-2": 8}
     changed = {path for path, data in snapshot(place).items() if data != before[path]}
     assert changed == {one["path"] for one in plan["files"]}
 
-    command = err.strip().partition("prove it with: ")[2]
-    code, out, err = run(*shlex.split(command)[1:], "-o", "json")
+    code, out, err = run(*named_command(err, "prove it with: "), "-o", "json")
     assert code == 0, err
     proofs = json.loads(out)["proofs"]
     assert len(proofs) == 3 and all(one["old"] and one["end"] == 38 and not one["problem"] for one in proofs)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from qa.service import Served, serving, until
-from tests.integration.console import Run, console
+from tests.integration.console import Run, console, named_command
 
 SQL = """CREATE DATABASE shop COMMENT 'the shop';
 CREATE TABLE shop.orders (id BIGINT COMMENT 'its number', name STRING) USING rate OPTIONS (rowsPerSecond '1');
@@ -42,8 +42,7 @@ def test_what_is_shown_is_what_is_done(run: Run) -> None:
     """From a file of SQL to grants, and gone again."""
     code, out, err = run("create", "shop.sql")
     assert code == 0 and "spark_catalog.shop.orders" in out, err
-    again = err.split("Apply with: ")[1].split()
-    code, out, err = run(*again[2:])
+    code, out, err = run(*named_command(err, "Apply with: ")[1:])
     assert code == 0 and "done: spark_catalog.shop, spark_catalog.shop.orders" in out, err
     code, out, _ = run("list", "shop", "--search", "ORD")
     assert code == 0 and "shop.orders" in out and "shop.large" not in out

@@ -11,7 +11,7 @@ import pytest
 
 import anabranch
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path(anabranch.__path__[0])
 WORDS = {

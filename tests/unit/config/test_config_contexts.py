@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -373,12 +374,13 @@ def test_no_value_breaks_the_reader_otherwise(value: Any) -> None:
 @pytest.mark.parametrize("other", [None, True, 3, 1.5, "x", "", [], ["x"], {}, {"x": "y"}], ids=repr)
 def test_a_part_of_a_file_that_was_altered_is_taken_or_named(other: Any) -> None:
     """Every field of every context, against every kind of value; the other contexts stay as they are."""
-    whole = parsed(yaml.safe_load(FILE))
+    unaltered = yaml.safe_load(FILE)
+    whole = parsed(unaltered)
     assert whole is not None and len(whole) == 4
     taken = refused = 0
     for name in whole:
-        for path in _fields(yaml.safe_load(FILE)["contexts"][name]):
-            raw = yaml.safe_load(FILE)
+        for path in _fields(unaltered["contexts"][name]):
+            raw = deepcopy(unaltered)
             where = raw["contexts"][name]
             for part in path[:-1]:
                 where = where[part]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socketserver
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -59,6 +60,12 @@ LANE = LaneProgress(
 SPEC = LinkSpec("old-new", ClusterRef("old", "A"), ClusterRef("new", "B"), rate_limit=5000)
 STATUS = LinkStatus(LinkRecord(WantedState(SPEC, paused=True), ("A",), 0), (LANE,), None, LANE.updated_at_ms)
 LABELS = {"link": "old-new", "source": "old", "target": "new", "topic": "orders", "partition": "3"}
+
+
+@pytest.fixture(autouse=True)
+def _ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server looks each half of a second whether it is to end: here at once."""
+    monkeypatch.setattr(socketserver.BaseServer.serve_forever, "__defaults__", (0.01,))
 
 
 def scrape(read: Read) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.full import ABOVE, CHAPTERS, COPIES, ROOT
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 STARTED = (
     *("anabranch.spark.jobs.link", "anabranch.spark.jobs.verify", "anabranch.copier", "anabranch.sandbox"),
     *("anabranch.operations.links", "anabranch.operations.verify", "anabranch.operations.mirrormaker"),

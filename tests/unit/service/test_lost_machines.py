@@ -30,7 +30,7 @@ from qa.service import Served, serving, until
 from tests.unit.service.test_alerts_of_links import looked
 from tests.unit.service.test_changes import did
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 NAME = "pv-uv"
 RUNS = "import time; time.sleep(600)"
 Jobs = dict[str, subprocess.Popen[bytes]]

@@ -24,7 +24,7 @@ from qa.service import Served, serving, until
 from tests.unit.link_lab import LINK, Lab
 from tests.unit.service.test_changes import ON_LINK, THE_LINK, begun, ended
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 OPTIONS = {"reader": "records", "levels": "both", "rate_limit": None, "samples": 20, "values": False}
 
@@ -108,6 +108,7 @@ def test_an_operation_ends_with_what_its_comparison_found(
     assert report["process"] == jobs.processes[0].pid and jobs.processes[0].poll() is None
 
 
+@pytest.mark.unit
 def test_a_comparison_outlives_the_service_and_its_death_is_noted_by_the_next_one(
     both: Lab, jobs: Jobs, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from anabranch.service.verbs import migrations
 from qa.service import Served
 from tests.unit.link_lab import Lab
 
@@ -11,8 +12,11 @@ pytestmark = pytest.mark.unit
 ASKED = {"source": "old", "target": "new", "watch_s": 0}
 
 
-def test_what_a_cluster_holds_becomes_a_file_that_can_be_planned(both: Lab, served: Served) -> None:
+def test_what_a_cluster_holds_becomes_a_file_that_can_be_planned(
+    both: Lab, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is what `migrate discover` writes, with its topics; nothing of it is kept."""
+    monkeypatch.setattr(migrations, "WATCH_S", 0.0)
     told = served.ask("POST", "/api/v1/migrations/discover", ASKED, role="operator")
     assert told.status == 200, told.body
     document = told.json["document"]
