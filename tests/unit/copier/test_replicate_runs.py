@@ -131,6 +131,14 @@ def hold(steps: list[tuple[str, int, int]], segment: int, held: int) -> int:
         assert all(book.is_as_persisted(number, store.stored[number]) for number in store.stored)
         assert book.unpersisted() == []
         store.retire(Starts(whole.source_end, whole.target_end), book)
+        for _ in range(20):  # what came late is retired once the owner holds none below the next segment that is noted
+            if not late & store.segments.keys():
+                break
+            for _ in range(12):
+                source, target = (book.last.source_end, book.last.target_end) if book.last else (0, 0)
+                book.append(MappedRange(source + 1, target + 1, 1))
+            store.file(book, fails=False)
+            store.retire(Starts(book.map.source_end, book.map.target_end), book)
         assert not late & store.segments.keys()
         return len(store.retired)
 

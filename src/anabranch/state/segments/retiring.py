@@ -27,7 +27,8 @@ class SegmentStarts:
     """Where some of a lane's stored segments begin, and from which number on there are any.
 
     Every ``stride``-th segment is noted, of any number of them ``MARKS`` at most: the memory does not grow with the
-    lane's age, and a sixteenth of its map at most is retired late.
+    lane's age, and a sixteenth of its map at most is retired late.  What a late request has stored again waits, too,
+    until the owner holds none below the next segment that is noted.
     """
 
     __slots__ = ("_lowest", "_noted", "_stride")
