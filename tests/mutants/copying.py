@@ -670,4 +670,55 @@ MUTANTS: tuple[Mutant, ...] = (
         '    return not context.master.startswith("local")',
         "what an executor of local-cluster lacks, or a stated interpreter, is a stack of Java",
     ),
+    # -- what a takeover asks, what a request and an answer hold, who else writes
+    Mutant(
+        "another-history-past-the-position",
+        "copier/source/truncation_check.py",
+        "    if found < 0 or (found == epoch and end >= position):",
+        "    if found < 0 or end >= position:",
+        "a source of which an unclean election made another log while nobody read is copied on as if it were the same",
+    ),
+    Mutant(
+        "request-not-bounded",
+        "copier/target/sender.py",
+        "            if chosen and size > REQUEST_BYTES:",
+        "            if chosen and size > 1000 * REQUEST_BYTES:",
+        "one request of hundreds of lanes is larger than a broker takes, which closes the connection each time",
+    ),
+    Mutant(
+        "lanes-not-in-turn",
+        "copier/target/sender.py",
+        "            self._lanes[lane.key] = self._lanes.pop(lane.key, lane)  # to the end: the others come first next time",
+        "            self._lanes[lane.key] = lane",
+        "the first lanes of a connection fill each request, and the others are not copied meanwhile",
+    ),
+    Mutant(
+        "start-of-the-target-not-told",
+        "copier/target/sender.py",
+        "                one.lane.copied.target_start = answer.log_start",
+        "                one.lane.copied.target_start = -1",
+        "runs are never retired: the offset map grows for ever, and each takeover reads all of it",
+    ),
+    Mutant(
+        "refused-among-others-and-clean",
+        "protocol/pipeline.py",
+        "        return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED"
+        " and len(self._flight) == 1",
+        "        return isinstance(self._error, LaneStopped) and self._error.code in SURELY_REFUSED",
+        "a claim is released while batches of it are on their way, which are appended behind the next owner's",
+    ),
+    Mutant(
+        "answers-of-brokers-not-shared",
+        "copier/source/fetcher.py",
+        "max_bytes=max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // len(self._sessions))) - AROUND_BYTES",
+        "max_bytes=ANSWER_BYTES - AROUND_BYTES",
+        "with ten source brokers a worker keeps 80 MB more than is said",
+    ),
+    Mutant(
+        "idempotent-writer-not-named",
+        "copier/target/foreign_writers.py",
+        "                if not header.is_control and header.producer_id not in own:",
+        "                if not header.is_control and header.producer_id < 0:",
+        "who writes into a target topic with a producer id is never named",
+    ),
 )

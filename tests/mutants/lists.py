@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants import checkpoints, copying, formats, groups, offsets, routes, stores, surface, verify
+from tests.mutants import checkpoints, copying, formats, groups, offsets, routes, sinks, stores, surface, verify
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -13,6 +13,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *checkpoints.MUTANTS,
     *routes.MUTANTS,
     *stores.MUTANTS,
+    *sinks.MUTANTS,
     *verify.MUTANTS,
     *surface.MUTANTS,
 )

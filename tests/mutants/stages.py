@@ -14,7 +14,7 @@ _STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
 """The store on a file, which needs no process; its tests are beside those of PostgreSQL."""
 WHOLE: Mapping[str, tuple[str, ...]] = {
     "unit": ("--only-tier", "unit", "tests"),
-    "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life"),
+    "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life or while_runs_are_retired"),
     "served": ("--only-tier", "test", "tests/unit"),
     "store": _STORE,
 }

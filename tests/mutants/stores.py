@@ -6,6 +6,13 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
+        "store-commit-not-on-the-disk",
+        "store/database.py",
+        '        connection.execute("PRAGMA synchronous=FULL")',
+        '        connection.execute("PRAGMA synchronous=OFF")',
+        "after a power cut the journal of a run that is past its point of no return is gone",
+    ),
+    Mutant(
         "store-transaction-dropped",
         "store/database.py",
         "            with engine.begin() as connection:\n",

@@ -8,8 +8,10 @@ from typing import Any, cast
 import pytest
 
 from anabranch.copier.lane.lane import Lane, LanePhase
+from anabranch.copier.source import fetcher as fetching
 from anabranch.copier.source import refused as module
-from anabranch.copier.source.fetcher import Fetcher
+from anabranch.copier.source.broker_reads import LANE_BYTES
+from anabranch.copier.source.fetcher import ANSWER_BYTES, ANSWERS_BYTES, AROUND_BYTES, Fetcher
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -239,3 +241,35 @@ def test_bytes_that_an_earlier_ownership_asked_for_are_not_queued_for_the_next()
 
         context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
         assert on(context, play) == (0, 1)
+
+
+class Unanswered:
+    """A connection of a broker that takes a request and is gone."""
+
+    def offers(self, api_key: int) -> int:
+        """Versions with ids."""
+        return 13
+
+
+@pytest.mark.parametrize("brokers", [1, 2, 3, 10, 16, 40])
+def test_what_all_brokers_may_answer_at_once_is_bounded(brokers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of one or two may bring 8 MB; more share 16 MB, of which each has 1 MB at least."""
+    asked: dict[int, int] = {}
+
+    async def play() -> None:
+        loops = fetcher(Dying())
+        for _ in range(2):  # by the second time all brokers are known
+            for node in range(brokers):
+
+                def submit(*_: object, max_bytes: int, node: int = node, **more: object) -> asyncio.Future[Any]:
+                    asked[node] = max_bytes
+                    raise ConnectionLostError("old", str(node), "gone")
+
+                monkeypatch.setattr(fetching.fetch, "submit", submit)
+                with pytest.raises(ConnectionLostError):
+                    await loops._fetch(node, cast(Connection, Unanswered()), [running(0)], 0)
+
+    asyncio.run(play())
+    each = max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // brokers))
+    assert list(asked.values()) == [each - AROUND_BYTES] * brokers
+    assert sum(asked.values()) <= max(16, brokers) << 20 and min(asked.values()) >= (1 << 20) - AROUND_BYTES

@@ -72,11 +72,11 @@ class Wire:
         """Keep for how long."""
         self.throttles.append(seconds)
 
-    def answer(self, *partitions: tuple[int, int, int], cut: int = 0, throttle_ms: int = 0) -> None:
+    def answer(self, *partitions: tuple[int, int, int], cut: int = 0, throttle_ms: int = 0, log_start: int = 0) -> None:
         """Answer the oldest request for topic t: partition, code and base offset each, without the last bytes."""
         raw = bytes(5) + bytes([2, 2]) + b"t" + bytes([len(partitions) + 1])
         for partition, code, base in partitions:
-            raw += struct.pack(">ihqqq", partition, code, base, -1, 0) + bytes([1, 0, 0])
+            raw += struct.pack(">ihqqq", partition, code, base, -1, log_start) + bytes([1, 0, 0])
         raw = (raw + bytes(1) + throttle_ms.to_bytes(4) + bytes(1))[: -cut or None]
         frame = FramePool().take(len(raw))
         frame.view[:] = raw
@@ -106,15 +106,16 @@ def won(lane: Lane, wire: Wire, producer_id: int, gate: WriteGate | None = None,
     return sender
 
 
-def queued(lane: Lane) -> None:
+def queued(lane: Lane, offset: int = 0) -> None:
     """One batch for the lane."""
     batch = memoryview(bytearray(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")])))
-    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(0, 1),)))
+    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(offset, 1),)))
 
 
-def made() -> Lane:
+def made(partition: int = 0) -> Lane:
     """A lane that nobody has taken yet."""
-    return Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+    at = TopicPartition(PLACE.topic, partition)
+    return Lane(LaneAssignment(LaneKey("l", TOPIC, partition), at, at, TOPIC, LaneStart(), ModePolicy.AUTO))
 
 
 def test_a_lane_is_sent_over_the_connection_of_its_ownership_alone() -> None:
@@ -280,3 +281,54 @@ def test_after_idling_a_lane_sends_only_to_a_leader_of_its_ownership_s_epoch(
         return wire.sent, lane.phase, lane.active is not None and lane.active.is_checking
 
     assert asyncio.run(play()) == (sent, phase, False)
+
+
+def test_a_request_is_bounded_and_lanes_come_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker closes the connection of whoever sends more than it takes, and no lane waits for another one's end."""
+    asked: list[list[int]] = []
+    submit = module.produce.submit
+
+    def noted(connection: Connection, batches: list[module.produce.Outgoing]) -> asyncio.Future[Frame]:
+        asked.append([one.partition for one in batches])
+        assert len(batches) == 1 or sum(len(one.batch) for one in batches) <= module.REQUEST_BYTES
+        return submit(connection, batches)
+
+    monkeypatch.setattr(module.produce, "submit", noted)
+
+    async def play() -> list[LanePhase]:
+        lanes, wire = [made(number) for number in range(5)], Wire("1")
+        sender = won(lanes[0], wire, 1)
+        for number, lane in enumerate(lanes[1:], 2):
+            won(lane, wire, number).close()
+            sender.add(lane, cast(Any, None))
+        for lane in lanes:
+            for offset in range(3):
+                queued(lane, offset)
+        size = lanes[0].fetched.batches[0].header.size
+        monkeypatch.setattr(module, "REQUEST_BYTES", 2 * size + size // 2)
+        for _ in range(5):
+            sender._send(sender._choose())
+            wire.answer(*((one, 0, lanes[one].copied.position) for one in asked[-1]))
+            await settled()
+        return [lane.phase for lane in lanes]
+
+    assert asyncio.run(play()) == [LanePhase.RUNNING] * 5
+    assert asked == [[0, 1], [2, 3], [4, 0], [1, 2], [3, 4]]
+
+
+def test_an_acknowledgement_tells_where_the_target_s_log_begins() -> None:
+    """By that the map forgets what is deleted there: else it grows for ever, and takeovers read all of it."""
+
+    async def play() -> list[int | None]:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        known = [lane.starts]
+        task = sending(lane, sender)
+        await settled()
+        wire.answer((0, 0, 40), log_start=30)
+        await settled()
+        known.append(lane.starts)
+        await ended(task)
+        return [None if one is None else one.target for one in known]
+
+    assert asyncio.run(play()) == [None, 30]

@@ -133,6 +133,19 @@ def test_a_refused_record_stops_the_lane_at_its_offset() -> None:
     assert stopped.value.offset == 100 and stopped.value.reason is Stop.TOO_LARGE
 
 
+@pytest.mark.parametrize("flying", [1, 2, 5])
+def test_a_refused_batch_leaves_the_claim_clean_only_where_it_flew_alone(flying: int) -> None:
+    """What flies behind it may be appended yet: a next owner that does not fence would write in front of it."""
+    p = pipeline()
+    p.send((OffsetSpan(100, 1),), NOW)
+    p.acknowledge(0, 8)
+    for number in range(flying):
+        p.send((OffsetSpan(101 + number, 1),), NOW)
+    with pytest.raises(LaneStopped):
+        p.acknowledge(10, -1)
+    assert p.clean == (flying == 1)
+
+
 def test_a_gap_is_passed_by_a_gap_record_only() -> None:
     """Without one that was acknowledged nothing is sent past the gap; with it, the runs say what lies where."""
     p = pipeline()
