@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from tests.mutants import checkpoints, copying, formats, groups, offsets, routes, sinks, stores, surface, verify
+from tests.mutants import (
+    checkpoints,
+    copying,
+    formats,
+    groups,
+    migrations,
+    offsets,
+    routes,
+    sinks,
+    stores,
+    surface,
+    verify,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -11,6 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *offsets.MUTANTS,
     *groups.MUTANTS,
     *checkpoints.MUTANTS,
+    *migrations.MUTANTS,
     *routes.MUTANTS,
     *stores.MUTANTS,
     *sinks.MUTANTS,

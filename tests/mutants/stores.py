@@ -1,4 +1,4 @@
-"""Breaks of the store, on SQLite, and of the client SDK where a switch is obeyed."""
+"""Breaks of the store, on SQLite, of streams, and of the client SDK where a switch is obeyed."""
 
 from __future__ import annotations
 
@@ -130,5 +130,54 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if self.target is not None:\n            self.told, self.begins = self.target, self.starts\n",
         "",
         "a client goes on by the route of before the switch that was refused it",
+    ),
+    Mutant(
+        "store-lease-renewed-shorter",
+        "store/leases.py",
+        "max(now_ms + length_ms, found.until if found.holder == holder else 0)",
+        "now_ms + length_ms",
+        "another instance acts before the time that its holder was told is over",
+    ),
+    Mutant(
+        "store-instance-gone-by-a-fast-clock",
+        "store/leases.py",
+        "LEASES.c.until > now_ms - SKEW_MS)",
+        "LEASES.c.until > now_ms)",
+        "a switch is gathered without the clients of an instance that is there",
+    ),
+    Mutant(
+        "store-failed-streams-take-room",
+        "store/streams.py",
+        "(STREAMS.c.state != StreamState.FAILED)\n    running",
+        "(STREAMS.c.state != StreamState.LOST)\n    running",
+        "streams that failed for good keep others from being started",
+    ),
+    Mutant(
+        "store-failures-before-a-start-count",
+        "store/streams.py",
+        "STREAM_RUNS.c.ended_at >= STREAMS.c.asked_at",
+        "STREAM_RUNS.c.ended_at >= 0",
+        "a stream that a person has started again is given up at its first failure",
+    ),
+    Mutant(
+        "streams-functions-not-in-a-diff",
+        "streams/versions.py",
+        "[*settings, *artifacts, *functions, *version.script.splitlines()]",
+        "[*settings, *artifacts, *version.script.splitlines()]",
+        "a version that calls another function is said to be the same",
+    ),
+    Mutant(
+        "streams-failed-runs-by-itself",
+        "streams/states.py",
+        "_S.FAILED: frozenset({_S.STARTING, _S.STOPPED}),",
+        "_S.FAILED: frozenset({_S.STARTING, _S.STOPPED, _S.RUNNING}),",
+        "a stream that was given up is noted as one that runs",
+    ),
+    Mutant(
+        "streams-lost-has-no-run",
+        "streams/states.py",
+        "StreamState.STOPPING, StreamState.LOST)\n",
+        "StreamState.STOPPING)\n",
+        "what may go on elsewhere is taken for ended, and a second run begins beside it",
     ),
 )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.store.database import Database, open_database
-from anabranch.store.leases import SKEW_MS, InstanceLeases
+from anabranch.store.leases import SKEW_MS, InstanceLeases, of_instance
 
 pytestmark = pytest.mark.test
 
@@ -37,6 +37,23 @@ def test_a_name_that_is_given_back_is_free_at_once(database: Database) -> None:
     assert leases.take("watch", "two", 1 + SKEW_MS, LENGTH).holder == "one"
     leases.give_back("watch", "one")
     assert leases.take("watch", "two", 1 + SKEW_MS, LENGTH).holder == "two"
+
+
+def test_a_lease_that_is_renewed_ends_no_earlier_than_was_told_before(database: Database) -> None:
+    """Its holder acts until then: a clock that was put back, or a shorter length, lets nobody else act meanwhile."""
+    leases = InstanceLeases(database)
+    one = leases.take("watch", "one", LENGTH, LENGTH)
+    assert leases.take("watch", "one", 0, LENGTH) == leases.take("watch", "one", LENGTH, 1) == one
+    assert leases.take("watch", "two", one.until + SKEW_MS - 1, LENGTH) == one
+
+
+def test_an_instance_is_there_until_no_clock_says_otherwise(database: Database) -> None:
+    """By its own name, and by clocks that may differ a little."""
+    leases = InstanceLeases(database)
+    leases.take(of_instance("one"), "one", 0, LENGTH)
+    leases.take("watch", "two", 0, LENGTH)
+    assert leases.alive(LENGTH + SKEW_MS - 1) == ["one"]
+    assert leases.alive(LENGTH + SKEW_MS) == []
 
 
 def test_of_many_at_once_one_has_it(database: Database) -> None:

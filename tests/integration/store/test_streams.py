@@ -216,6 +216,11 @@ def test_no_start_brings_more_streams_than_may_run_at_once(database: Database) -
         store.check_room(waits, 2)  # it is stopping, and has its process still
     store.close(begun.id, StreamState.FAILED, "", 1, failed=True, over=False, now_ms=NOW)
     assert start(waits)
+    failing = store.begin(replace(run(2), stream=waits), NOW)
+    with pytest.raises(TooManyStreamsError):
+        store.check_room(second, 2)
+    store.close(failing.id, StreamState.FAILED, "", 1, failed=True, over=False, now_ms=NOW)
+    store.check_room(second, 2)  # it is wanted to run, and failed for good
 
 
 def test_a_stream_that_runs_is_not_forgotten(database: Database) -> None:

@@ -154,6 +154,14 @@ def test_programs_get_the_same_answers(run: Run_, engine: Engine) -> None:
     assert engine.asked == [("new", "old-new", False, True), ("new", "old-new", True, False)]
 
 
+def test_offsets_beside_a_refusal_are_of_the_side_that_was_asked_first(run: Run_, engine: Engine) -> None:
+    """Asked backwards, too: a person sets a group by them."""
+    code, out, _ = run("translate", "old-new", "old.orders-0:11", "--reverse", "--records", "-o", "json")
+    (answer,) = json.loads(out)["answers"]
+    assert (code, answer["kind"], answer["to"]) == (6, "unmapped", "orders-0")
+    assert (answer["below"], answer["above"]) == ({"asked": 10, "answer": 103}, {"asked": 12, "answer": 105})
+
+
 def test_a_files_offsets_become_a_files_offsets(run: Run_, engine: Engine, tmp_path: Path) -> None:
     """Written only where all are exact: a file with some left out would be taken for the whole."""
     offsets_file.save(tmp_path / "in.json", {ORDERS: 104}, "old")

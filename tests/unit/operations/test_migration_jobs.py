@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.clusters import NotOpenError, OpenClusters
+from anabranch.kafka.settling import until_led
 from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
+from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import CopyRules, JobKind, Migration, StreamJob, Wave
 from anabranch.model.cluster import ClusterContext
+from anabranch.model.link import UnknownLinkError
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.checkpoints.copying import copy_to
+from anabranch.operations.migrations import checkpoints
+from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.jobs import (
     ForeignPositionsError,
     JobPathTakenError,
@@ -28,8 +36,8 @@ from anabranch.operations.migrations.jobs import (
 )
 from anabranch.storage.opening import open_files
 from qa.blocking import between
-from tests.unit.link_lab import lab
-from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, draw
+from tests.unit.link_lab import append, lab
+from tests.unit.operations.checkpoints.world import GOLDEN, SPARK, copy, draw
 
 pytestmark = pytest.mark.unit
 
@@ -140,3 +148,33 @@ def test_clusters_that_are_open_are_used_and_stay_open() -> None:
             return await target.cluster_id()
 
         assert between(both.source, both.target, ask)
+
+
+def test_a_checkpoint_past_the_end_of_the_log_that_it_names_is_not_moved(tmp_path: Path) -> None:
+    """Of another cluster, it would skip what comes there; without its cluster nobody can tell, and none is asked."""
+    place = copy("rocksdb", tmp_path / "sums")
+    leg = leg_of(job(JobKind.SPARK, place))
+    run = WaveRun("r", "move", "all", "switch", (), 0)
+    nobody: Any = None
+
+    async def flights(cluster: Cluster) -> None:
+        await create_topic(cluster, "flights", 3, 1, {})
+        await until_led(cluster, ["flights"])
+        for partition in range(3):
+            await append(cluster, TopicPartition("flights", partition), 9)
+
+    with lab() as both:
+        both.on(both.source, flights)
+
+        async def ask(source: Cluster, target: Cluster) -> str:
+            scene = Scene(leg, source, target, nobody, run, "sums")
+            with pytest.raises(ForeignPositionsError) as refused:
+                await checkpoints.stage_checkpoint(scene)
+            with pytest.raises(UnknownLinkError):
+                await checkpoints.stage_lost_checkpoint(scene)
+            return refused.value.message
+
+        what = between(both.source, both.target, ask)
+    assert what == (
+        f"job sums: {place} is at 10 of flights-2, whose log ends at 9 on old: it holds positions of another cluster"
+    )

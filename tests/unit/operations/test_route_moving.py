@@ -11,6 +11,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import snapshot as grouplook
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
+from anabranch.operations.groups import commits
 from anabranch.operations.routes import moving
 from anabranch.operations.routes.moving import Moved, NoLinkError
 from qa.blocking import between
@@ -135,3 +136,16 @@ def test_a_group_whose_last_records_are_not_copied_is_not_moved(both: Lab) -> No
     assert not found.done and found.undo == ""
     assert "group ahead: " in found.why and "calm" not in found.why
     assert both.committed(both.target, "calm") == {}
+
+
+def test_a_group_whose_commits_were_not_taken_is_not_moved(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said which, and the switch does not go on: its consumers would begin where they have read nothing."""
+    both.commit(both.source, "refused", HERE)
+
+    async def loses(*_: object) -> None:
+        """Acknowledge, and do nothing."""
+
+    monkeypatch.setattr(commits.kafka_groups, "commit", loses)
+    found = move(both, "refused")
+    assert not found.done
+    assert found.why.startswith("group refused: it reads back otherwise than it was written")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -36,6 +37,7 @@ from anabranch.service.migration_desk import ServiceMigrationDesk
 from anabranch.service.migration_metrics import access_metrics
 from anabranch.service.stored import Stored
 from anabranch.store.audit import LONGEST, Outcome
+from anabranch.store.leases import SKEW_MS
 from anabranch.store.waves import StoredRun
 from qa.timeouts import TIMEOUT_S
 
@@ -303,6 +305,24 @@ def test_what_is_made_for_too_long_is_given_up(
 
     asyncio.run(go())
     assert (look(stored).why, here.made) == ("old and new did not both answer in time", [])
+
+
+def test_what_is_made_ends_with_the_lease_that_was_found(
+    stored: Stored, rounds: tuple[Carrying, CarriedHere], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AC2: another instance may act by then; where it is all but over nothing is begun."""
+    made, here = rounds
+    here.during, at_ms = asyncio.Event().wait, now_ms()
+    monkeypatch.setattr(carrying, "now_ms", lambda: at_ms)
+    for left_ms, why in ((0, ""), (20, "old and new did not both answer in time")):
+        stored.leases.give_back(LEASE, "here")
+        stored.leases.take(LEASE, "here", at_ms, SKEW_MS + left_ms)
+        began = time.monotonic()
+        asyncio.run(made.round())
+        assert time.monotonic() - began < carrying.MAKE_S
+        kept = looks_of(stored.migrations.get("move").access)
+        assert [one.why for one in kept.values()] == [why] * bool(why)
+    assert here.made == []
 
 
 def test_an_entry_of_the_audit_is_no_longer_than_it_can_be(stored: Stored) -> None:
