@@ -149,7 +149,7 @@ class StaleMessageError(_KafkaRefusal):
     offset: int
     cluster: str
 
-    _message = "offset {offset:,} of {topic}-{partition} is of before the switch, and stands for no offset of cluster {cluster}"
+    _message = "offset {offset:,} of {topic}-{partition} is of before the switch, and is no offset of cluster {cluster}"
     _hint = "go on: the group goes on after what was committed before the switch, and reads this record again"
 
 
