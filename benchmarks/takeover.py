@@ -71,13 +71,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", type=int, nargs="+", default=BATCHES, help="foreign ones, each its own lane")
     parser.add_argument("--bytes", type=int, default=100, help="of each foreign record's value")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="anabranch-bench-") as scratch, clusters(Path(scratch)) as (cluster, _):
         context = ClusterContext(cluster.spec.name, tuple(cluster.bootstrap.split(",")))
         print("\n".join(report.machine(cluster.spec.version)), flush=True)
         rows = asyncio.run(_run(context, options.batches, options.bytes))
     print(_table(rows))
-    report.write("takeover", [asdict(row) for row in rows], OUTPUT)
+    report.write("takeover", [asdict(row) for row in rows], options.output)
     return int(max(row.seconds for row in rows) > LIMIT_S)
 
 

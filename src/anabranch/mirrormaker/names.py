@@ -7,6 +7,7 @@ topics too, where it was set (``replication.policy.separator``).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from anabranch.errors import InvalidFieldError
 from anabranch.model.topics import IllegalTopicNameError, check_name
@@ -54,3 +55,17 @@ def alias_of_offset_syncs(topic: str, separator: str = SEPARATOR) -> str | None:
     dot = re.escape(separator)
     found = re.fullmatch(rf"mm2-offset-syncs{dot}({_ALIAS}){dot}internal", topic)
     return found[1] if found else None
+
+
+def aliases_in(topics: Iterable[str], separator: str = SEPARATOR) -> frozenset[str]:
+    """The clusters that MirrorMaker 2 copies from or to, as the names of a cluster's topics have them.
+
+    Its own topics have the separator of the others only where that was set, and by newer versions.
+    """
+    found = {
+        alias_of(name, one)
+        for name in topics
+        for one in {SEPARATOR, separator}
+        for alias_of in (source_of_checkpoints, alias_of_offset_syncs)
+    }
+    return frozenset(alias for alias in found if alias is not None)

@@ -16,6 +16,9 @@ IDLE = "connections.max.idle.ms"
 IN_SYNC = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 REPLICAS = "default.replication.factor"
+COMPRESSION = "compression.type"
+AS_SENT = "producer"
+"""The compression of a topic whose batches stay as they were sent."""
 
 _DEFAULTS_MS = {PRODUCER_IDS: 86_400_000, TRANSACTIONAL_IDS: 604_800_000, IDLE: 600_000}
 SILENT_MS = 3 * 86_400_000
@@ -32,11 +35,13 @@ class TargetTopic:
     replicas: int
     min_in_sync: int
     unclean: bool
+    compression: str
 
     @classmethod
     def of(cls, name: str, replicas: int, configs: Mapping[str, str | None]) -> TargetTopic:
         """The topic from its configs by name; the brokers' defaults are among them."""
-        return cls(name, replicas, int(configs.get(IN_SYNC) or 1), configs.get(UNCLEAN) == "true")
+        in_sync, compression = int(configs.get(IN_SYNC) or 1), configs.get(COMPRESSION) or AS_SENT
+        return cls(name, replicas, in_sync, configs.get(UNCLEAN) == "true", compression)
 
 
 def of_brokers(brokers: Sequence[Mapping[str, str | None]], lease_seconds: int) -> list[Reason]:
@@ -83,10 +88,13 @@ def changed(before_ms: int, now_ms: int) -> list[Reason]:
 
 
 def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
-    """What of the target topics' replication may lose records that were acknowledged; one finding a kind."""
+    """What of the target topics' replication may lose records that were acknowledged, and what their compression costs;
+    one finding a kind.
+    """
     alone: dict[int, list[str]] = {}
     stuck: dict[tuple[int, int], list[str]] = {}
     unclean: list[str] = []
+    packed: dict[str, list[str]] = {}
     for topic in topics:
         if topic.min_in_sync > topic.replicas:
             stuck.setdefault((topic.min_in_sync, topic.replicas), []).append(topic.name)
@@ -94,6 +102,8 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
             alone.setdefault(topic.replicas, []).append(topic.name)
         if topic.unclean and topic.replicas > 1:
             unclean.append(topic.name)
+        if topic.compression != AS_SENT:
+            packed.setdefault(topic.compression, []).append(topic.name)
     found = [
         Reason.found(
             Severity.WARNING,
@@ -119,7 +129,14 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
                 f"kafka-configs --alter --topic {unclean[0]} --add-config {UNCLEAN}=false",
             )
         )
-    return found
+    return found + [
+        Reason.found(
+            Severity.INFO,
+            f"target {_topics(names)}: {COMPRESSION}={codec}: brokers compress batches again, at the cost of their CPU",
+            f"kafka-configs --alter --topic {min(names)} --add-config {COMPRESSION}={AS_SENT}",
+        )
+        for codec, names in sorted(packed.items())
+    ]
 
 
 def shortest_ms(brokers: Sequence[Mapping[str, str | None]]) -> int | None:

@@ -5,7 +5,8 @@ Two links in opposite directions are fine: a topic that a link fills is known by
 one name may have been made by people: what an opposite link would fill by its filter and its names is left out, too.
 A link that is the way back of another one (``back_of``) copies what that one has filled, which is paused, and what
 the links before it in the same direction have.
-What another tool copies the other way is known by its name alone.
+What another tool copies the other way is known by its name alone, where it calls the target as we do; where it calls it
+otherwise, only a person knows, who is told.
 Over three clusters nobody sees all of the topics, so a link whose target's records would come back to it through
 another cluster is refused as a whole.
 """
@@ -13,7 +14,7 @@ another cluster is refused as a whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError, RefusedError
@@ -23,6 +24,8 @@ from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
+
+_MOST = 4
 
 
 @dataclass(eq=False)
@@ -86,17 +89,54 @@ def turned_links(
     return frozenset(found)
 
 
-def copied_home(spec: LinkSpec, topics: Iterable[str], own_topics: Collection[str]) -> dict[str, str]:
+def copied_home(
+    spec: LinkSpec, topics: Collection[str], own_topics: Collection[str], aliases: Collection[str] = ()
+) -> dict[str, str]:
     """Of the source's topics those that another tool has copied from the target, each with its original there.
 
     Told by name, as MirrorMaker 2 tells them: a link with prefixes that reads ``new.orders`` would bring the target its
-    own ``orders`` once more. ``own_topics`` are the target's: without the original it is a topic like any other.
+    own ``orders`` once more. ``own_topics`` are the target's: without the original it is a topic like any other.  By
+    one of the other tool's ``aliases`` the original has to be a topic that the link itself fills: else it would copy
+    its own copies, and theirs, without end.
     """
     if spec.naming.kind != "prefix":
         return {}
-    prefix = f"{spec.target.context}{spec.naming.options.get('separator', '.')}"
-    found = {name: name.removeprefix(prefix) for name in topics if name.startswith(prefix)}
+    own_prefix = f"{spec.target.context}{separator_of(spec)}"
+    found = {name: name.removeprefix(own_prefix) for name in topics if name.startswith(own_prefix)}
+    naming = load_naming(spec.naming, spec.source.context)
+    filled = {naming.renamed(name) for name in topics}
+    for prefix in _prefixes(spec, aliases):
+        copies = {name: name.removeprefix(prefix) for name in topics if name.startswith(prefix)}
+        found |= {name: original for name, original in copies.items() if original in filled}
     return {name: original for name, original in found.items() if original in own_topics}
+
+
+def perhaps_home(
+    spec: LinkSpec, topics: Collection[str], own_topics: Collection[str], aliases: Collection[str]
+) -> dict[str, list[str]]:
+    """Topics that are copied home if another tool's alias, by which they are sorted, means the target.
+
+    No name says which cluster an alias means: such topics are copied, and a person is told.
+    """
+    if spec.naming.kind != "prefix":
+        return {}
+    known = copied_home(spec, topics, own_topics, aliases)
+    found: dict[str, list[str]] = {}
+    for prefix, alias in _prefixes(spec, aliases).items():
+        for name in topics:
+            if name not in known and name.startswith(prefix) and name.removeprefix(prefix) in own_topics:
+                found.setdefault(alias, []).append(name)
+    return found
+
+
+def separator_of(spec: LinkSpec) -> str:
+    """What stands between a prefix and a topic's name."""
+    return str(spec.naming.options.get("separator", "."))
+
+
+def _prefixes(spec: LinkSpec, aliases: Iterable[str]) -> dict[str, str]:
+    """What the copies of another tool begin with, by its separator or ours; each with the alias in it."""
+    return {f"{alias}{separator}": alias for alias in sorted(aliases) for separator in {".", separator_of(spec) or "."}}
 
 
 def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Reason:
@@ -107,6 +147,17 @@ def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Rea
         return Reason.found(Severity.WARNING, f"{what}, and is copied home", fix)
     fix = "where it is none, make a link for it with --naming '{source}.{topic}', which has no such rule"
     return Reason.found(Severity.WARNING, f"{what}, and is left out", fix)
+
+
+def perhaps_finding(alias: str, topics: Sequence[str]) -> Reason:
+    """What is said of topics that are copied home if MirrorMaker 2 calls the target by this alias."""
+    more = f" and {len(topics) - _MOST:,} more" if len(topics) > _MOST else ""
+    named = f"{'topic' if len(topics) == 1 else 'topics'} {', '.join(sorted(topics)[:_MOST])}{more}"
+    return Reason.found(
+        Severity.WARNING,
+        f"MirrorMaker 2 knows a cluster {alias}: if that is the target, its copies from there are copied home: {named}",
+        f"if so, leave them out (--exclude '{re.escape(alias)}[._-].*'); else there is nothing to do",
+    )
 
 
 def claimed_by_opposite(

@@ -95,7 +95,7 @@ class StartPosition:
             )
         for partition, offset in self.offsets.items():
             if not 0 <= offset < _LIMIT:
-                problem = f"{offset} is negative" if offset < 0 else f"{offset:,} is larger than any offset"
+                problem = f"{offset:,} is negative" if offset < 0 else f"{offset:,} is larger than any offset"
                 raise InvalidFieldError("start", f"offsets.{partition}", problem)
 
     def for_lane(self, source: TopicPartition) -> LaneStart:

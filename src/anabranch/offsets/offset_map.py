@@ -87,7 +87,7 @@ class OffsetMap:
     def __init__(self, source_start: int = 0, target_start: int = 0) -> None:
         """An empty map of a lane that begins at these offsets (0 or more, else ValueError)."""
         if not (0 <= source_start <= MAX_OFFSET and 0 <= target_start <= MAX_OFFSET):
-            raise ValueError(f"no lane begins at ({source_start}, {target_start})")
+            raise ValueError(f"no lane begins at ({source_start:,}, {target_start:,})")
         self.source_start = self.source_end = source_start
         self.target_start = self.target_end = target_start
         self._sources = array("q")
@@ -184,7 +184,7 @@ class OffsetMap:
         if target_end < self.target_end:
             raise RangeOrderError("target", target_end, self.target_end)
         if max(source_end, target_end) > MAX_OFFSET:
-            raise ValueError(f"the map would end past 2^63 - 1, at ({source_end}, {target_end})")
+            raise ValueError(f"the map would end past 2^63 - 1, at ({source_end:,}, {target_end:,})")
         result = self._with(self._closed, self._last)
         result.source_end, result.target_end = source_end, target_end
         return result

@@ -149,7 +149,9 @@ def _padded(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     if seen.tail is not None and seen.tail.last_offset + 1 != position:
         return f"another writer appended at target offset {seen.tail.last_offset + 1:,}"
     if seen.tail is not None and seen.tail.base_sequence != sequence_of(seen.tail.base_offset):
-        return f"target offset {seen.tail.base_offset:,} holds sequence {seen.tail.base_sequence}: the lane is shifted"
+        return (
+            f"target offset {seen.tail.base_offset:,} holds sequence {seen.tail.base_sequence:,}: the lane is shifted"
+        )
     if seen.tail is None and position:
         return f"the target log was written up to {position:,} by others, short of the lane's start {fixed.start:,}"
     return _expected(seen, sequence_of(position)) or (sequence_of(position), -1)
@@ -165,7 +167,7 @@ def _told(fixed: Claim, seen: _Seen) -> tuple[int, int] | str:
     tail = seen.tail if seen.tail is not None and seen.tail.last_offset >= start else None
     if tail is not None:
         if _shift(fixed, seen.gap_records, tail.base_sequence, tail.base_offset):
-            return f"target offset {tail.base_offset:,} holds sequence {tail.base_sequence}: the lane is shifted"
+            return f"target offset {tail.base_offset:,} holds sequence {tail.base_sequence:,}: the lane is shifted"
         sequence = advance(tail.base_sequence, tail.length)
         if seen.entry is None:
             return "the target has forgotten the lane's producer id"
@@ -200,7 +202,7 @@ def _expected(seen: _Seen, sequence: int) -> str:
     entry, before = seen.entry, advance(sequence, -1)
     if entry is None or (entry.epoch == 0 and entry.last_sequence == before):
         return ""
-    return f"the target remembers sequence {entry.last_sequence} of epoch {entry.epoch}, not {before}"
+    return f"the target remembers sequence {entry.last_sequence:,} of epoch {entry.epoch}, not {before:,}"
 
 
 def _shift(fixed: Claim, gap_records: Sequence[GapRecord], sequence: int, offset: int) -> int:

@@ -84,7 +84,7 @@ def read_tail(request: TakeoverRequest, journal: JournalView, below: int, fenced
                 )
                 raise _lost(request, near, forgotten)
             if spans[0].source < 0:
-                raise _lost(request, near, f"sequence {batch.base_sequence} is near no offset of the source")
+                raise _lost(request, near, f"sequence {batch.base_sequence:,} is near no offset of the source")
             is_replaced = yield from _check_persisted(request, journal, mine, batch, spans)
             yield from _check_reported(request, journal, mine, upto, batch)
             yield from _check_seam(request, journal, mine, batch, spans[0].source)
@@ -147,10 +147,10 @@ def in_lap(request: TakeoverRequest, journal: JournalView, batch: TailBatch) -> 
     found = [at for at in range(first, high + GRANT, MODULUS) if at >= 0]
     if len(found) == 1:
         return found[0]
-    told = f"sequence {batch.base_sequence} at target offset {batch.base_offset:,}"
+    told = f"sequence {batch.base_sequence:,} at target offset {batch.base_offset:,}"
     if not found:
         raise _lost(request, low, f"{told} is no source offset between {low:,} and {high:,}, where the lane must stand")
-    raise _lost(request, low, f"{told} may be any of the source offsets {', '.join(map(str, found))}")
+    raise _lost(request, low, f"{told} may be any of the source offsets {', '.join(f'{at:,}' for at in found)}")
 
 
 def tell(

@@ -149,9 +149,7 @@ class StaleMessageError(_KafkaRefusal):
     offset: int
     cluster: str
 
-    _message = (
-        "offset {offset} of {topic}-{partition} is of before the switch, and stands for no offset of cluster {cluster}"
-    )
+    _message = "offset {offset:,} of {topic}-{partition} is of before the switch, and is no offset of cluster {cluster}"
     _hint = "go on: the group goes on after what was committed before the switch, and reads this record again"
 
 
@@ -165,7 +163,7 @@ class StaleOffsetError(_KafkaRefusal):
     cluster: str
 
     _message = (
-        "offset {offset} of {topic}-{partition} was not told by cluster {cluster}: it may be of before the switch"
+        "offset {offset:,} of {topic}-{partition} was not told by cluster {cluster}: it may be of before the switch"
     )
     _hint = "commit by message; or ask for the offset first: position(), offsets_for_times(), get_watermark_offsets()"
 

@@ -50,19 +50,28 @@ def test_a_link_whose_command_is_killed_ends_and_no_file_of_the_users_is_importe
     assert [line for line in runs.said if not EVENT.match(line)] == [], "Spark's own words are in its log"
 
 
-def test_a_link_ends_cleanly_when_its_terminal_is_closed_and_tells_its_life_as_json(
-    old: SandboxCluster, new: SandboxCluster, runs: Runs
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, signal.SIGHUP, pytest.param(signal.SIGINT, marks=pytest.mark.full)],
+    ids=lambda number: number.name,
+)
+def test_a_link_ends_cleanly_by_any_signal_and_tells_its_life_as_json(
+    old: SandboxCluster, new: SandboxCluster, runs: Runs, number: signal.Signals
 ) -> None:
-    """SIGHUP is heeded as Ctrl-C; standard error has one object for each event, and nothing of Spark's."""
-    topic = create(old, fresh("closed"))
+    """0, whether systemd ends it, a terminal is closed or Ctrl-C is pressed; all lanes are released.
+
+    Standard error has one object for each event, and nothing of Spark's.
+    """
+    topic = create(old, fresh("ended"))
     produce(old, topic, numbered(10))
     with link(old, new, topic) as made:
         arguments = ("--target", "new", "--master", "local[1]", "--log-format", "json")
         process = runs.start("link", "run", made.id, *arguments)
         runs.await_said("caught_up")
-        process.send_signal(signal.SIGHUP)
+        process.send_signal(number)
         assert process.wait(LONG_TIMEOUT_S) == 0
         runs.await_nobody()
+        made.await_(lambda status: not status.running)
     events = [json.loads(line) for line in runs.said]
     kinds = [event["event"] for event in events]
     assert kinds == ["starting", "started", "taken_over", "caught_up", "stopping", "stopped"]

@@ -83,7 +83,7 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
     def planned(wanted: LinkSpec, **known: object) -> tuple[set[str], list[Reason]]:
         findings: list[Reason] = []
         made = pairs_of(wanted, here, frozenset(), ME, findings)
-        made = not_home(wanted, made, known, there, findings)  # type: ignore[arg-type]
+        made = not_home(wanted, made, known, here, there, findings)  # type: ignore[arg-type]
         return {pair.source.name for pair in made}, findings
 
     made, findings = planned(spec)
@@ -102,3 +102,42 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
         "renew.ringy",
     ]
     assert "new.ringy" in findings[0].what
+
+
+@pytest.mark.parametrize("named", ["prod.checkpoints.internal", "mm2-offset-syncs.prod.internal"])
+@pytest.mark.parametrize("separator", [".", "-"])
+def test_what_another_tool_copies_home_by_its_own_alias_is_told(named: str, separator: str) -> None:
+    """No name says which cluster MirrorMaker means: it is copied, and told; copies of the link's own are left out."""
+    part = PartitionMeta(1, 0, (1,), (1,), 0)
+
+    def metadata(*names: str) -> ClusterMetadata:
+        topics = {name: TopicMeta(name, uuid.uuid4(), False, 0, {0: part}, None) for name in names}
+        return ClusterMetadata("a", 1, {}, topics)
+
+    ours = f"old{separator}orders"
+    copies = [f"prod.ringy-{number}" for number in range(6)]
+    there = metadata("ringy", ours, *(name.removeprefix("prod.") for name in copies))
+    naming = PluginSpec("prefix", {"separator": separator})
+    spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"), naming=naming)
+
+    def planned(wanted: LinkSpec, *names: str) -> tuple[set[str], list[Reason]]:
+        here = metadata("orders", "prod.alone", *names)
+        running: list[Reason] = []
+        made = not_home(wanted, pairs_of(wanted, here, frozenset(), ME, running), {}, here, there, running)
+        copied = {pair.source.name for pair in made}
+        created: list[Reason] = []
+        assert {one.source for one in topic_plans(wanted, here, there, "me", created)} == copied
+        assert created == running
+        return copied, running
+
+    assert planned(spec, named) == ({"orders", "prod.alone"}, [])
+    assert planned(spec, "prod.ringy") == ({"orders", "prod.alone", "prod.ringy"}, []), "an alias that nothing names"
+    made, (found,) = planned(spec, named, "prod.ringy", *copies)
+    assert made == {"orders", "prod.alone", "prod.ringy", *copies}
+    assert found.severity is Severity.WARNING and "if that is the target" in found.what
+    assert found.what.endswith(f": topics prod.ringy, {', '.join(copies[:3])} and 3 more")
+    assert "--exclude 'prod[._-].*'" in found.fix
+    made, (found,) = planned(spec, named, f"prod.{ours}")
+    assert made == {"orders", "prod.alone"}
+    assert f"own topic {ours}, and is left out" in found.what
+    assert planned(replace(spec, naming=PluginSpec("identity")), named, "prod.ringy")[1] == []

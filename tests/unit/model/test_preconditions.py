@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.model.preconditions import (
+    COMPRESSION,
     IDLE,
     IN_SYNC,
     PRODUCER_IDS,
@@ -71,7 +72,7 @@ def test_a_shorter_expiration_is_noticed_and_a_longer_one_is_not() -> None:
 
 def topic(name: str, replicas: int, **configs: str) -> TargetTopic:
     """A target topic."""
-    named = {"in_sync": IN_SYNC, "unclean": UNCLEAN}
+    named = {"in_sync": IN_SYNC, "unclean": UNCLEAN, "compression": COMPRESSION}
     return TargetTopic.of(name, replicas, {named[key]: value for key, value in configs.items()})
 
 
@@ -88,3 +89,16 @@ def test_replication_that_loses_what_was_acknowledged_is_named_by_kind() -> None
     assert "nothing can be appended" in found[0].what
     assert "what one broker took is lost with it" in found[1].what
     assert UNCLEAN in found[2].what
+
+
+def test_a_compression_that_is_not_the_producers_is_told_for_the_record() -> None:
+    """Each codec once with its topics, after what may lose records; a record stays as it was, so nothing is at risk."""
+    topics = [topic("b", 1, compression="zstd"), topic("a", 1, compression="zstd"), topic("c", 1, compression="gzip")]
+    found = of_topics([*topics, topic("d", 1, compression="producer"), topic("e", 1), topic("f", 2, unclean="true")])
+    assert [(one.severity, one.what.split(": ")[0]) for one in found] == [
+        (Severity.WARNING, "target topic f"),
+        (Severity.INFO, "target topic c"),
+        (Severity.INFO, "target topics a, b"),
+    ]
+    assert f"{COMPRESSION}=zstd" in found[2].what and "compress batches again" in found[2].what
+    assert found[2].fix == f"kafka-configs --alter --topic a --add-config {COMPRESSION}=producer"

@@ -10,7 +10,7 @@ import pytest
 
 from anabranch.copier.planning.planner import LanePlan, Planner
 from anabranch.groups.baseline import Baseline, BaselinePartition, Coverage
-from anabranch.kafka.admin import delete_topic, grow_topic
+from anabranch.kafka.admin import alter_topic_configs, delete_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.settling import until_led
@@ -18,6 +18,8 @@ from anabranch.model.groups import Commit, GroupKind
 from anabranch.model.link import ClusterRef, LinkSpec, UnknownLinkError
 from anabranch.model.plans import PlanChangedError
 from anabranch.model.plugins import PluginSpec
+from anabranch.model.preconditions import COMPRESSION
+from anabranch.model.reasons import Severity
 from anabranch.model.start import StartKind, StartPosition
 from anabranch.operations.links import change, delete
 from anabranch.operations.links import create as creating
@@ -204,6 +206,29 @@ def test_a_topic_that_another_link_fills_is_planned_only_where_that_is_meant(bot
     made = asyncio.run(plan_it())
     assert {lane.source.topic for lane in made.lanes} == ({A.topic, OTHER.topic} if shared else {OTHER.topic})
     assert [f"link {LINK} fills old.{A.topic} too" in one.what for one in made.findings] == ([] if shared else [True])
+
+
+def test_a_target_topic_that_is_compressed_again_is_told_as_a_link_is_made_and_runs(both: Lab) -> None:
+    """For information, and with the command that ends it; a topic that is as it should be is not named."""
+
+    async def set_up(cluster: Cluster) -> None:
+        await grow_topic(cluster, TO_A.topic, 3)
+        await until_led(cluster, [TO_A.topic])
+        await alter_topic_configs(cluster, TO_A.topic, {COMPRESSION: "zstd"})
+
+    async def plan_it() -> LanePlan:
+        async with open_cluster(both.source) as here, open_cluster(both.target) as there:
+            return await Planner(LINK, here, there).plan()
+
+    both.on(both.target, set_up)
+    wanted = PluginSpec("regex", {"include": [A.topic, OTHER.topic]})
+    spec = LinkSpec("second", ClusterRef("old", ""), ClusterRef("new", ""), wanted, PluginSpec("prefix", {}))
+    probed = links.probe(both.source, both.target, replace(spec, shared_topics=True))
+    for findings in (probed.findings, asyncio.run(plan_it()).findings):
+        (found,) = [one for one in findings if COMPRESSION in one.what]
+        assert found.severity is Severity.INFO
+        assert f"target topic {TO_A.topic}: {COMPRESSION}=zstd" in found.what
+        assert found.fix.endswith(f"--topic {TO_A.topic} --add-config {COMPRESSION}=producer")
 
 
 def test_a_link_is_shown_and_deleted_where_control_topics_were_deleted(both: Lab) -> None:

@@ -550,7 +550,7 @@ def test_a_lap_that_nothing_tells_stops_the_lane() -> None:
     with pytest.raises(LaneStopped) as stopped:
         far(3_000_000_000, source_end=9_000_000_000)
     assert stopped.value.reason is Stop.POSITION_LOST
-    assert "852516347, 2999999995" in stopped.value.message
+    assert "852,516,347, 2,999,999,995" in stopped.value.message
     with pytest.raises(LaneStopped) as stopped:
         far(3_000_000_000, source_end=1_500_000_000, reported=ReportedPosition(1_400_000_000, 1_400_000_000))
     assert "is no source offset between" in stopped.value.message

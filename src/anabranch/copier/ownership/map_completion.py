@@ -126,7 +126,7 @@ class MapCompletion:
                 lane.key,
                 Stop.POSITION_LOST,
                 ownership.position,
-                detail=f"the target was truncated to {ownership.tail_end}, below what its offset map tells of since "
+                detail=f"the target was truncated to {ownership.tail_end:,}, below what its offset map tells of since "
                 f"the records there were deleted on both sides: {error.message}",
                 fix=copied(lane.key),
             ) from error

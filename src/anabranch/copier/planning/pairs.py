@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import ClusterMetadata, TopicMeta
+from anabranch.mirrormaker.names import aliases_in
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
@@ -18,6 +19,9 @@ from anabranch.model.provenance import (
     home_finding,
     looping_finding,
     mirrored_by_opposite,
+    perhaps_finding,
+    perhaps_home,
+    separator_of,
 )
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId, check_name
@@ -83,12 +87,15 @@ def not_home(
     spec: LinkSpec,
     pairs: list[TopicPair],
     known: Mapping[str, MirroredTopic],
+    source: ClusterMetadata,
     target: ClusterMetadata,
     findings: list[Reason],
 ) -> list[TopicPair]:
     """The pairs but for copies of the target's own topics that another tool made, unless we fill them already."""
     own = {topic.name for topic in target.topics.values() if not topic.internal}
-    home = copied_home(spec, [pair.source.name for pair in pairs], own)
+    names, aliases = [pair.source.name for pair in pairs], aliases_in(source.topics, separator_of(spec))
+    home = copied_home(spec, names, own, aliases)
+    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases).items()]
     filled = {pair.source.name for pair in pairs if pair.target in known}
     findings += [home_finding(spec, name, original, name in filled) for name, original in home.items()]
     return [pair for pair in pairs if pair.source.name not in home or pair.source.name in filled]

@@ -121,7 +121,7 @@ class Planner:
         left_out = set(select(load_filter(spec.filter), named(source, looping)))
         pairs = pairs_of(spec, source, looping, self._source.transport.principal, findings)
         left_out |= {pair.source.name for pair in pairs}
-        pairs = not_home(spec, pairs, known, target, findings)
+        pairs = not_home(spec, pairs, known, source, target, findings)
         if self._upstream is not None:
             links = (self._links.links.values(), self._links.mirrored.values())
             upstream = [record for name, record in self._upstream.links.items() if name not in self._turned]

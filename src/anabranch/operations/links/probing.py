@@ -13,6 +13,7 @@ from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.probe import ClusterRole
 from anabranch.kafka.safety import broker_settings, target_topics
 from anabranch.kafka.start import look_up
+from anabranch.mirrormaker.names import aliases_in
 from anabranch.model import preconditions
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
@@ -27,7 +28,10 @@ from anabranch.model.provenance import (
     home_finding,
     looping_finding,
     mirrored_by_opposite,
+    perhaps_finding,
+    perhaps_home,
     second_link,
+    separator_of,
     turned_links,
     would_be_filled,
 )
@@ -118,7 +122,10 @@ def topic_plans(
                 "widen --include; topics that come later are copied when they match",
             )
         )
-    home = copied_home(spec, names, {t.name for t in target.topics.values() if not t.internal})
+    own = {t.name for t in target.topics.values() if not t.internal}
+    aliases = aliases_in(source.topics, separator_of(spec))
+    home = copied_home(spec, names, own, aliases)
+    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases).items()]
     findings += [home_finding(spec, name, original, False) for name, original in home.items()]
     findings += [left_out[name] for name in names if name in left_out and name not in home]
     plans: list[TopicPlan] = []

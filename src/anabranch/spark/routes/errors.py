@@ -33,7 +33,7 @@ class Untranslated:
     why: str
 
     def __str__(self) -> str:
-        return f"{self.partition} at {self.offset}: {self.kind}: {self.why}"
+        return f"{self.partition} at {self.offset:,}: {self.kind}: {self.why}"
 
 
 @dataclass(eq=False)
@@ -49,8 +49,10 @@ class NotTranslatedError(RefusedError):
     @property
     def message(self) -> str:
         more = len(self.refused) - _SHOWN
-        shown = "; ".join(map(str, self.refused[:_SHOWN])) + (f"; and {more} more" if more > 0 else "")
-        return f"{len(self.refused)} of {self.total} positions have no exact place on cluster {self.cluster}: {shown}"
+        shown = "; ".join(map(str, self.refused[:_SHOWN])) + (f"; and {more:,} more" if more > 0 else "")
+        return (
+            f"{len(self.refused):,} of {self.total:,} positions have no exact place on cluster {self.cluster}: {shown}"
+        )
 
     @property
     def hint(self) -> str:

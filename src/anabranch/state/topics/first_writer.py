@@ -36,7 +36,7 @@ def _read_of(entry: LogEntry) -> int | None:
     for name, value in entry.headers:
         if name == _READ:
             if value is None or not value.isdigit():
-                raise MalformedRecordError(f"{LINKS} at offset {entry.offset}", f"its header {_READ} is {value!r}")
+                raise MalformedRecordError(f"{LINKS} at offset {entry.offset:,}", f"its header {_READ} is {value!r}")
             return int(value)
     return None
 
