@@ -10,7 +10,10 @@ import re
 import sys
 from collections.abc import Iterator
 from enum import Enum
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer
@@ -32,6 +35,8 @@ COMMAND = "python -m qa.reference"
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 WRITTEN = f"<!-- Written by `{COMMAND}` from the program. Change the help there, and run it again. -->"
 GENERAL_CODES = {1, 2, 4, 5}
+REFUSED = 3
+"""Told of a verb only where its own module says what it means there."""
 """Exit codes that errors of any verb have; the page of exit codes explains them."""
 
 CLI = """\
@@ -249,17 +254,25 @@ def _default(parameter: Any) -> str:
 
 
 def _exit_codes(noun: str, command: Any) -> Iterator[str]:
-    """The verdicts of a comparison, and the errors that the verb's own module defines."""
+    """The verdicts of a comparison, and the errors that the verb's own module defines, or its operation with a code
+    that no other error has.
+    """
     module = sys.modules[command.callback.__module__]
     if noun == "verify" and command.name != "stop":
         yield f"- {ComparisonVerdict.EQUAL.exit_code}: equal"
         yield f"- {ComparisonVerdict.DIFFERENT.exit_code}: different"
         yield f"- {COULD_NOT_TELL} or more: could not be determined; see [exit codes](exit-codes.md#verify)"
-    errors = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, AnabranchError)]
+    errors = [one for one in _errors(module) if one.__module__.startswith("anabranch.cli")]
+    errors = [one for one in errors if one.exit_code not in GENERAL_CODES]
+    name = module.__name__.replace("anabranch.cli", "anabranch.operations")
+    if find_spec(name.rpartition(".")[0]) and find_spec(name):
+        errors += [one for one in _errors(import_module(name)) if one.exit_code not in {*GENERAL_CODES, REFUSED}]
     for error in sorted(errors, key=lambda one: (one.exit_code, one.__name__)):
-        own = error.__module__.startswith("anabranch.cli") and error.exit_code not in GENERAL_CODES
-        if own:
-            yield f"- {error.exit_code}: {_prose((error.__doc__ or '').partition(chr(10) * 2)[0])}"
+        yield f"- {error.exit_code}: {_prose((error.__doc__ or '').partition(chr(10) * 2)[0])}"
+
+
+def _errors(module: ModuleType) -> list[type[AnabranchError]]:
+    return [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, AnabranchError)]
 
 
 def _prose(text: str | None) -> str:

@@ -17,9 +17,9 @@ from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkStatus, ProbeReport, TopicPlan
-from anabranch.model.totals import Totals, totals
+from anabranch.model.totals import Totals, state_word, totals
 
-_STATE_STYLE: Mapping[LaneState, str] = {
+_STATE_STYLE: Mapping[str, str] = {
     LaneState.WAITING: "dim",
     LaneState.COPYING: "cyan",
     LaneState.FOLLOWING: "green",
@@ -113,17 +113,8 @@ def lanes_of(number: int) -> str:
 
 def state_of(link: LinkStatus, sums: Totals) -> Text:
     """One word for the whole link: its most urgent state."""
-    if link.wanted.paused:
-        return Text("paused", style=_STATE_STYLE[LaneState.PAUSED])
-    if not link.running:
-        return Text("not running", style="yellow")
-    if link.ending:
-        return Text("ending", style="yellow")
-    found = dict(sums.states)
-    for state in (LaneState.STOPPED, LaneState.UNREACHABLE, LaneState.COPYING, LaneState.FOLLOWING):
-        if found.get(state) and not (state is LaneState.FOLLOWING and (sums.missing or sums.unknown)):
-            return Text(state.value, style=_STATE_STYLE[state])
-    return Text(LaneState.WAITING.value, style=_STATE_STYLE[LaneState.WAITING])
+    word = state_word(link, sums)
+    return Text(word, style=_STATE_STYLE.get(word, "yellow"))
 
 
 def percent(sums: Totals) -> str:

@@ -81,3 +81,17 @@ def totals(status: LinkStatus) -> Totals:
         complete=complete,
         eta_seconds=0.0 if complete else behind / rate if goes_on and rate > 0 and behind and not stuck else None,
     )
+
+
+def state_word(status: LinkStatus, sums: Totals) -> str:
+    """One word for the whole link: its most urgent state."""
+    if status.wanted.paused:
+        return LaneState.PAUSED.value
+    if not status.running:
+        return "not running"
+    if status.ending:
+        return "ending"
+    for state in (LaneState.STOPPED, LaneState.UNREACHABLE, LaneState.COPYING, LaneState.FOLLOWING):
+        if sums.of(state) and not (state is LaneState.FOLLOWING and (sums.missing or sums.unknown)):
+            return state.value
+    return LaneState.WAITING.value

@@ -22,7 +22,7 @@ GROUPS = {
     "streams": ("streams", "stream-upkeep"),
     "migrations": ("migrations",),
     "lanes": ("lanes",),
-    "words": ("migration-words", "sql-words", "stand", "yaml"),
+    "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),
     "positions": ("positions",),
     "sandbox": ("sandbox",),
 }

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 from rich.console import Console
+from rich.live import Live
 
 from anabranch.cli import main as cli
-from anabranch.cli.links.wait import LanesStoppedError, NotCaughtUpError, until_within
+from anabranch.cli.links.wait import WaitView
 from anabranch.kafka.errors import UnreachableError
 from anabranch.model.caughtup import Goal, SourceLog, remaining_of
 from anabranch.model.cluster import ClusterContext
@@ -25,6 +26,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reports import LinkPlan, LinkStatus
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.caughtup import goal
+from anabranch.operations.links.wait import LanesStoppedError, NotCaughtUpError, until_within
 from qa import links
 from qa.blocking import between
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, A, B, Lab, lab
@@ -127,7 +129,9 @@ def wait_for(*seen: LinkStatus, longest: float | None = None) -> tuple[int, list
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
-    asyncio.run(until_within(GOAL, look, 0, longest, Console(file=out), sleep, lambda: float(len(slept))))
+    console = Console(file=out)
+    tell = WaitView(console, Live(console=console, auto_refresh=False)).tell
+    asyncio.run(until_within(GOAL, look, 0, longest, tell, sleep, lambda: float(len(slept))))
     return len(slept) + 1, out.getvalue().splitlines()
 
 
@@ -141,7 +145,7 @@ def test_it_waits_until_all_is_copied_and_tells_each_change_once() -> None:
 def test_its_time_is_over_or_a_lane_stops() -> None:
     """Each is an error of its own, with what is left and what to do."""
     behind = status(lane(A, 60))
-    with pytest.raises(NotCaughtUpError, match=r"within 2\.0 s: 90 records of 2 lanes left, 1 lane not begun") as late:
+    with pytest.raises(NotCaughtUpError, match=r"within 2 s: 90 records of 2 lanes left, 1 lane not begun") as late:
         wait_for(*[behind] * 5, longest=2.0)
     assert late.value.exit_code == 7
     with pytest.raises(LanesStoppedError, match="lane orders-0 has stopped: the log is corrupt") as stopped:
@@ -193,9 +197,9 @@ def through(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     """Have the verb ask this engine, and not sleep."""
     links = "anabranch.operations.links"
     monkeypatch.setattr(f"{links}.status.LinkStatusReader.of", lambda _standing, link_id: engine.of(link_id))
-    monkeypatch.setattr(f"{links}.caughtup.goal", engine.goal)
-    monkeypatch.setattr(f"{links}.caughtup.check_held", engine.check_held)
-    monkeypatch.setattr(sys.modules["anabranch.cli.links.wait"], "INTERVAL_S", 0.0)
+    monkeypatch.setattr(f"{links}.wait.goal", engine.goal)
+    monkeypatch.setattr(f"{links}.wait.check_held", engine.check_held)
+    monkeypatch.setattr(f"{links}.wait.INTERVAL_S", 0.0)
 
 
 def test_its_exit_codes(run: Run, no_clusters: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from anabranch.kafka.simulated.cluster import SimulatedCluster
 from anabranch.mirrormaker.store import OffsetSync
 from anabranch.mirrormaker.wire import MirrorCheckpoint, decode_checkpoint, encode_sync
 from anabranch.model.groups import Commit
+from anabranch.model.plugins import PluginSpec
 from anabranch.model.topics import TopicPartition
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
-from anabranch.state.topics.control import write
+from anabranch.state.topics.control import Links, write
 from qa.service import Answered, Served, until
 from qa.timeouts import TIMEOUT_S
 from tests.unit import asking
@@ -92,6 +94,36 @@ def test_a_group_begins_where_it_was_told_to_and_not_twice(both: Lab, served: Se
     assert both.committed(both.target, "fresh")[TO_A].offset == 15
     did(served, "groups/undo", {"target": "new", "undo": report["undo"]})
     assert both.committed(both.target, "fresh") == {}
+
+
+def test_a_link_is_waited_for_until_it_has_copied_what_the_source_holds(both: Lab, served: Served) -> None:
+    """As an operation that tells what is left, until its time is over or nothing is."""
+    plan = served.ask("POST", "/api/v1/links/wait/plan", ON_LINK, role="operator").json
+    left = f"{SOURCE_END} records of 1 lane left, 1 lane not begun, the link is not running"
+    assert plan["plan"] | {"hash": ""} == {
+        "link": LINK,
+        "partitions": 3,
+        "records": SOURCE_END,
+        "left": left,
+        "hash": "",
+    }
+    late = did(served, "links/wait", {**ON_LINK, "timeout_s": 0.001}, state="failed")
+    assert late["problem"]["exit_code"] == 7
+    where = begun(served, "links/wait", ON_LINK)
+    until(lambda: (served.get(where)["progress"] or {}).get("stage") == "waiting")
+    assert served.get(where)["progress"] == {"stage": "waiting", "records": SOURCE_END, "left": left}
+    both.on(both.target, copy_nothing)
+    report = ended(served, where)["report"]
+    assert (report["link"], report["behind"]) == (LINK, 0)
+
+
+async def copy_nothing(target: Cluster) -> None:
+    """Have the link copy no topic: then nothing is waited for."""
+    links = Links(target)
+    await links.sync()
+    record = links.links[LINK]
+    spec = replace(record.wanted.spec, filter=PluginSpec("regex", {"include": ["nothing"]}))
+    await links.put(replace(record, wanted=replace(record.wanted, spec=spec)))
 
 
 def test_a_transaction_that_hangs_is_ended(both: Lab, served: Served) -> None:

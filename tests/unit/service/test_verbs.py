@@ -85,8 +85,9 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
     ],
     "links.run": [LINK],
     "links.stop": [LINK, {**LINK, "wait_s": 0.5}],
+    "links.wait": [LINK, {**LINK, "lag": 5, "timeout_s": 0.5}],
     "links.delete": [LINK],
-    "groups.baseline": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x"]}],
+    "groups.baseline": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x"], "topics": ["t", "u v"]}],
     "groups.sync": [LINK, {**LINK, "groups": ["a b", "c.*"], "exclude": ["x", "y"], "topics": ["t"]}],
     "groups.create": [{"target": "new", "group": "a b", "topics": ["t", "u"], "start": "latest"}],
     "groups.undo": [{"target": "new", "undo": "20261123T101112-1a2b"}],
@@ -99,7 +100,7 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
             "ignore": ["headers"],
         }
     ],
-    "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}],
+    "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}, {**LINK, "separator": "-"}],
     "verify.start": [LINK, {**LINK, "reader": "batches", "levels": "committed", "samples": 3, "show_values": True}],
     "verify.resume": [LINK],
     "verify.stop": [LINK],
@@ -296,6 +297,8 @@ FIELDS = {
     *("shared_topics", "name", "bootstrap", "configs", "allow", "separator"),
 }
 """Names of fields within others, whose places are options of another name."""
+SECONDS = {"wait_s", "timeout_s"}
+"""Fields that the command line has as a length of time."""
 TEXTS = {"script"}
 """Fields that are whole files, of several lines."""
 
@@ -319,7 +322,7 @@ def test_a_request_is_a_command_line_that_does_the_same(
             assert value in files.values()
         elif (name, field) in FLAGS:
             assert FLAGS[name, field].format(value) in words
-        elif isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list)) or field == "wait_s":
+        elif isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], list)) or field in SECONDS:
             text = "\n".join([*words, *files.values()])
             for leaf in leaves(value):
                 assert leaf in text or leaf in FIELDS, (leaf, text)

@@ -1268,6 +1268,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/links/wait/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Wait until a link has copied what its source holds as the wait begins */
+        post: operations["plan_links_wait_api_v1_links_wait_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -3173,8 +3190,8 @@ export interface components {
          * BeginRequest
          * @description A group that begins in some topics of a cluster.
          *
-         *     ``start`` is earliest, latest, a time with its zone, or group:NAME; ``offsets`` are given ones instead, as
-         *     topic: {partition: offset}.
+         *     ``start`` is earliest, latest, a time with its zone, group:NAME, or the next offsets to read, given as
+         *     TOPIC-PARTITION:OFFSET with commas between them.
          */
         BeginRequest: {
             /** Group */
@@ -3311,6 +3328,11 @@ export interface components {
              * @default null
              */
             owner: string | null;
+        };
+        CaughtUp: {
+            behind: number;
+            link: string;
+            read_at_ms: number;
         };
         /** @enum {string} */
         Cause: "the source no longer has records that were not copied" | "the source lost records that were copied" | "the source topic was deleted and made again" | "the target topic was deleted and made again" | "the target topic was deleted" | "it is no longer known exactly how far the lane was copied" | "the lane was copied, and who wrote it is forgotten" | "the lane's batches in the target log do not follow each other" | "what the lane's batches past gaps are copies of is forgotten" | "the lane stopped at records that cannot be copied";
@@ -4298,6 +4320,8 @@ export interface components {
         /**
          * GroupsRequest
          * @description Groups of a link's source by patterns that match whole names; none for all that committed what it copies.
+         *
+         *     With ``topics``, patterns too, only their commits of these source topics count.
          */
         GroupsRequest: {
             /**
@@ -4314,6 +4338,11 @@ export interface components {
             link: string;
             /** Target */
             target: string;
+            /**
+             * Topics
+             * @default []
+             */
+            topics: string[];
         };
         /**
          * GroupsShape
@@ -5472,10 +5501,17 @@ export interface components {
         /**
          * PublishRequest
          * @description A link's map as MirrorMaker 2's topics; ``source_alias`` is what that one would call the source.
+         *
+         *     ``separator`` is its `replication.policy.separator`.
          */
         PublishRequest: {
             /** Link */
             link: string;
+            /**
+             * Separator
+             * @default .
+             */
+            separator: string;
             /**
              * Source Alias
              * @default null
@@ -6857,31 +6893,6 @@ export interface components {
         };
         /** @enum {string} */
         SymbolicOffset: "earliest" | "latest" | "committed";
-        /**
-         * SyncRequest
-         * @description Groups whose commits of some source topics alone count, by patterns too.
-         */
-        SyncRequest: {
-            /**
-             * Exclude
-             * @default []
-             */
-            exclude: string[];
-            /**
-             * Groups
-             * @default []
-             */
-            groups: string[];
-            /** Link */
-            link: string;
-            /** Target */
-            target: string;
-            /**
-             * Topics
-             * @default []
-             */
-            topics: string[];
-        };
         SyncRound: {
             ended_at_ms: number;
             error: string;
@@ -7385,6 +7396,33 @@ export interface components {
             author: string;
             reason: string;
             version: number;
+        };
+        WaitPlan: {
+            hash: string;
+            left: string;
+            link: string;
+            partitions: number;
+            records: number;
+        };
+        /**
+         * WaitRequest
+         * @description A link, how many records each lane may still lag, and for how many seconds it is waited for at most.
+         */
+        WaitRequest: {
+            /**
+             * Lag
+             * @default 0
+             */
+            lag: number;
+            /** Link */
+            link: string;
+            /** Target */
+            target: string;
+            /**
+             * Timeout S
+             * @default 3600
+             */
+            timeout_s: number;
         };
         WantedState: {
             paused: boolean;
@@ -10045,7 +10083,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SyncRequest"];
+                "application/json": components["schemas"]["GroupsRequest"];
             };
         };
         responses: {
@@ -10545,6 +10583,48 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LinkStopRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanAnswer"];
+                };
+            };
+            /** @description Why not */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Why not */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_links_wait_api_v1_links_wait_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WaitRequest"];
             };
         };
         responses: {

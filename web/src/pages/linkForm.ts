@@ -43,6 +43,7 @@ export const COPYING: readonly FieldSpec[] = [
   { name: "rate_limit", label: "Rate limit", kind: "text", hint: "Bytes a second over all lanes, such as 50MB/s; empty for none." },
   { name: "replication_factor", label: "Replication factor", kind: "number", hint: "Of target topics; empty for the target brokers' default." },
   { name: "lease_seconds", label: "Lease in seconds", kind: "number", initial: "300", hint: "How long workers keep their lanes, 1 to 3,600." },
+  { name: "back_of", label: "The way back of", kind: "text", hint: "Id of a paused link from the target into the source: go on where its copies end, with its map. Empty for a new copy." },
   { name: "shared_topics", label: "Copy also into target topics that another link fills", kind: "check" },
 ];
 
@@ -100,6 +101,7 @@ export function linkOf(values: Values): Record<string, unknown> {
       ["rate_limit", text("rate_limit")],
       ["replication_factor", number("replication_factor")],
       ["lease_seconds", number("lease_seconds") === 300 ? undefined : number("lease_seconds")],
+      ["back_of", text("back_of")],
       ["shared_topics", text("shared_topics") === "yes" ? true : undefined],
       ["configs", some([["allow", lines("allow")], ["deny", lines("deny")]])],
       [

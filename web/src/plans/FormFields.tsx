@@ -44,7 +44,7 @@ export const FormFields = ({ fields, values, change, wrong = null }: Props) => (
                 />
               );
             }
-            if (field.kind === "choice") {
+            if (field.kind === "choice" || field.kind === "truth") {
               return (
                 <select {...common} onChange={(event) => change(field.name, event.target.value)}>
                   {field.choices?.map(([word, told]) => (

@@ -30,6 +30,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <DeleteBody plan={document as Schemas["DeletePlan"]} />;
     case "links.run":
       return <RunBody plan={document as Schemas["RunPlan"]} />;
+    case "links.wait":
+      return <WaitBody plan={document as Schemas["WaitPlan"]} />;
     case "links.stop":
       return <StopBody plan={document as Schemas["StopPlan"]} />;
     case "groups.sync":
@@ -258,6 +260,16 @@ const MapsBody = ({ plan }: { plan: Schemas["AlignmentPlan"] }) => (
       ]}
     />
     <p className="dim">The maps are a file of the service&#8217;s machine, that the link {plan.link} can adopt.</p>
+  </div>
+);
+
+const WaitBody = ({ plan }: { plan: Schemas["WaitPlan"] }) => (
+  <div className="stack">
+    <p className="strong">
+      {counted(plan.partitions, "partition")} of the source would be waited for, {counted(plan.records, "record")} of them as of now
+    </p>
+    <p>{plan.left}.</p>
+    <p className="dim">What the source holds is read again as the wait begins; what comes later is not waited for.</p>
   </div>
 );
 

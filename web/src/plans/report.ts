@@ -1,5 +1,6 @@
 import type { Schemas } from "../api/client";
 import { counted, either, seconds, whole } from "../format/numbers";
+import { moment } from "../format/times";
 
 /** How an operation ended, in a sentence; empty where its verb has none of its own. */
 export function reportWords(work: Schemas["Work"]): string {
@@ -25,6 +26,11 @@ export function reportWords(work: Schemas["Work"]): string {
       const runs = report["runs"] as string[];
       if (runs.length === 0) return `Link ${link} did not run.`;
       return report["ended"] ? `${runs.join(", ")} ended.` : `${runs.join(", ")} was asked to end, and has not ended yet.`;
+    }
+    case "links.wait": {
+      const { behind, read_at_ms } = report as unknown as Schemas["CaughtUp"];
+      const what = `what the source held at ${moment(read_at_ms)}`;
+      return behind ? `Link ${link} lacks ${counted(behind, "record")} of ${what}.` : `Link ${link} has copied ${what}.`;
     }
     case "groups.sync":
       return moved(report as unknown as Schemas["GroupsMoved"]);

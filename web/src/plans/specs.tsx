@@ -4,7 +4,8 @@ import type { ReactNode } from "react";
 export interface FieldSpec {
   name: string;
   label: string;
-  kind: "text" | "lines" | "number" | "check" | "choice";
+  /** `truth` is a choice of yes, no and neither. */
+  kind: "text" | "lines" | "number" | "check" | "choice" | "truth";
   hint?: ReactNode;
   choices?: readonly (readonly [string, string])[];
   required?: boolean;
@@ -32,7 +33,7 @@ export function bodyOf(fields: readonly FieldSpec[], values: Values): Record<str
     if (kind === "check") {
       if (text === "yes") body[name] = true;
     } else if (text !== "") {
-      body[name] = kind === "lines" ? linesOf(text) : kind === "number" ? Number(text) : text;
+      body[name] = kind === "lines" ? linesOf(text) : kind === "number" ? Number(text) : kind === "truth" ? text === "yes" : text;
     }
   }
   return body;
@@ -52,6 +53,7 @@ const groups: FieldSpec[] = [
     hint: "Regular expressions that match whole names, one a line; none means every group that has committed what the link copies.",
   },
   { name: "exclude", label: "But not", kind: "lines", hint: "Regular expressions that win over those above." },
+  { name: "topics", label: "Only commits of these source topics", kind: "lines", hint: "Regular expressions; empty for all." },
 ];
 
 const where: FieldSpec = {
@@ -136,6 +138,18 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       hint: "Regular expressions that match whole names, one a line, in place of those that are; none ends it.",
     },
     { name: "sync_interval", label: "How often", kind: "text", hint: "From 1s to 1h." },
+    {
+      name: "checkpoints",
+      label: "Checkpoints as MirrorMaker 2 publishes them",
+      kind: "truth",
+      initial: "",
+      choices: [
+        ["", "as it is"],
+        ["yes", "publish them"],
+        ["no", "publish none"],
+      ],
+      hint: "Of the groups that are kept in sync.",
+    },
   ],
   "links.accept": [
     where,
@@ -154,11 +168,18 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       hint: "0 asks, and waits for nothing.",
     },
   ],
-  "groups.baseline": groups,
-  "groups.sync": [
-    ...groups,
-    { name: "topics", label: "Only commits of these source topics", kind: "lines", hint: "Regular expressions; empty for all." },
+  "links.wait": [
+    {
+      name: "timeout_s",
+      label: "Wait at most, in seconds",
+      kind: "number",
+      initial: "3600",
+      hint: "Up to 86,400, which is a day.",
+    },
+    { name: "lag", label: "Records that each lane may still lag", kind: "number", hint: "Empty for none." },
   ],
+  "groups.baseline": groups,
+  "groups.sync": groups,
   "groups.create": [
     { name: "group", label: "Group", kind: "text", required: true },
     { name: "topics", label: "Topics of the target", kind: "lines", required: true, hint: "One a line." },
@@ -167,7 +188,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       label: "Begins at",
       kind: "text",
       initial: "earliest",
-      hint: "earliest, latest, a time with its zone such as 2026-11-23T01:00:00Z, or group:NAME.",
+      hint: "earliest, latest, a time with its zone such as 2026-11-23T01:00:00Z, group:NAME, or TOPIC-PARTITION:OFFSET with commas between them.",
     },
   ],
   "groups.undo": [
@@ -273,6 +294,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
   "migrations.hold": [why("For those who would switch it.")],
   "mirrormaker.publish": [
     { name: "source_alias", label: "Alias of the source", kind: "text", hint: "What MirrorMaker 2 would call it; empty for the source's context." },
+    { name: "separator", label: "Separator", kind: "text", initial: ".", hint: "Its replication.policy.separator." },
   ],
   "routes.apply": [reason, ...moving],
   "routes.rollback": [reason, ...moving],

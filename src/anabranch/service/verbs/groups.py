@@ -22,23 +22,26 @@ Patterns = Annotated[tuple[Name, ...], Field(max_length=1000)]
 
 
 class GroupsRequest(LinkRequest):
-    """Groups of a link's source by patterns that match whole names; none for all that committed what it copies."""
+    """Groups of a link's source by patterns that match whole names; none for all that committed what it copies.
+
+    With ``topics``, patterns too, only their commits of these source topics count.
+    """
 
     groups: Patterns = ()
     exclude: Patterns = ()
-
-
-class SyncRequest(GroupsRequest):
-    """Groups whose commits of some source topics alone count, by patterns too."""
-
     topics: Patterns = ()
+
+    @property
+    def selection(self) -> GroupSelection:
+        """As the operations want it."""
+        return GroupSelection(self.groups, self.exclude, self.topics)
 
 
 class BeginRequest(Request):
     """A group that begins in some topics of a cluster.
 
-    ``start`` is earliest, latest, a time with its zone, or group:NAME; ``offsets`` are given ones instead, as
-    topic: {partition: offset}.
+    ``start`` is earliest, latest, a time with its zone, group:NAME, or the next offsets to read, given as
+    TOPIC-PARTITION:OFFSET with commas between them.
     """
 
     target: Name
@@ -58,26 +61,26 @@ def _subject(request: LinkRequest) -> str:
     return f"groups of link {request.link}"
 
 
-def _words(verb: str, request: GroupsRequest, *options: tuple[str, object]) -> str:
-    every = [("--exclude", request.exclude), *options, ("--target", request.target)]
-    return command("groups", verb, request.link, *request.groups, options=every)
+def _words(verb: str, request: GroupsRequest) -> str:
+    options = [("--exclude", request.exclude), ("--topics", request.topics), ("--target", request.target)]
+    return command("groups", verb, request.link, *request.groups, options=options)
 
 
 async def _baseline_plan(reach: Reach, request: GroupsRequest) -> BaselinePlan:
-    selection = GroupSelection(request.groups, request.exclude)
-    return await baseline.plan(*await reach.clusters.pair(request.target, request.link), request.link, selection)
+    clusters = await reach.clusters.pair(request.target, request.link)
+    return await baseline.plan(*clusters, request.link, request.selection)
 
 
 async def _baseline(reach: Reach, request: GroupsRequest, planned: BaselinePlan) -> BaselineReport:
     return await baseline.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
-async def _sync_plan(reach: Reach, request: SyncRequest) -> GroupsPlan:
-    selection = GroupSelection(request.groups, request.exclude, request.topics)
-    return await sync.plan(*await reach.clusters.pair(request.target, request.link), request.link, selection)
+async def _sync_plan(reach: Reach, request: GroupsRequest) -> GroupsPlan:
+    clusters = await reach.clusters.pair(request.target, request.link)
+    return await sync.plan(*clusters, request.link, request.selection)
 
 
-async def _sync(reach: Reach, request: SyncRequest, planned: GroupsPlan) -> GroupsMoved:
+async def _sync(reach: Reach, request: GroupsRequest, planned: GroupsPlan) -> GroupsMoved:
     return await sync.apply(*await reach.clusters.pair(request.target, request.link), planned)
 
 
@@ -122,11 +125,11 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         "groups.sync",
         "Move groups to exactly the same place on the target",
         Role.APPROVER,
-        SyncRequest,
+        GroupsRequest,
         GroupsPlan,
         GroupsMoved,
         _subject,
-        lambda request: _words("sync", request, ("--topics", request.topics)),
+        lambda request: _words("sync", request),
         _sync_plan,
         _sync,
     ),

@@ -24,6 +24,7 @@ from anabranch.service.reach import Reach
 from anabranch.service.stream_links import check_no_stream
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
 from anabranch.service.verbs import create_words
+from anabranch.service.verbs.link_wait import WAIT
 from anabranch.service.words import command
 
 Patterns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
@@ -326,6 +327,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _stop,
         execute="",
     ),
+    WAIT,
     Verb(
         "links.delete",
         "Forget a link; what it copied stays",

@@ -1,7 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { client, told, type Schemas } from "../../api/client";
 import { clustersQuery } from "../../api/queries";
+import { command, type Option } from "../../format/command";
 import { counted, seconds, UNKNOWN, whole } from "../../format/numbers";
 import { Badge, type Tone } from "../../parts/Badge";
 import { CommandLine } from "../../parts/CopyButton";
@@ -9,19 +11,30 @@ import { ProblemNotice } from "../../parts/ProblemNotice";
 import type { ShapeName } from "../../parts/Shape";
 import { Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
+import { Wrong } from "../../parts/Wrong";
+import { leadingOptions, offsetFiles, spelledOut } from "./rewriteBody";
+import { LEADING } from "./rewriteFields";
 import { Roots } from "./Roots";
 import { useAsk } from "./useAsk";
 
 type Found = Schemas["AdviceAnswer"];
 type Way = Schemas["Way"];
+type Body = Record<string, unknown>;
+
+const KNOWN = [
+  ["", "as the checkpoint tells"],
+  ["yes", "yes"],
+  ["no", "no"],
+] as const;
 
 /** The ways to move a job, the best first. */
 export function Advise({ roots }: { roots: readonly string[] }) {
   const clusters = useQuery(clustersQuery).data?.clusters ?? [];
   const [search] = useSearchParams();
   const names = clusters.map((cluster) => [cluster.name, cluster.name] as const);
+  const [wrong, setWrong] = useState<string | null>(null);
   const ask = useMutation({
-    mutationFn: (body: Record<string, unknown>) =>
+    mutationFn: (body: Body) =>
       told(client.POST("/api/v1/checkpoints/advise", { body: body as Schemas["AdviceRequest"] })),
   });
   const { form } = useAsk(
@@ -41,8 +54,9 @@ export function Advise({ roots }: { roots: readonly string[] }) {
         kind: "choice",
         initial: "",
         choices: [["", "not known yet"], ...names],
-        hint: "Needed with links.",
+        hint: "Needed with whatever leads there.",
       },
+      ...LEADING,
       {
         name: "cluster",
         label: "Old cluster",
@@ -52,22 +66,47 @@ export function Advise({ roots }: { roots: readonly string[] }) {
       },
       { name: "group", label: "The job's consumer group", kind: "text", hint: "Held against the checkpoint, to tell rates." },
       { name: "downtime_s", label: "Longest downtime, in seconds", kind: "number" },
+      { name: "sql", label: "The job is of SQL or the Table API", kind: "truth", initial: "", choices: KNOWN, hint: "Flink." },
+      { name: "uids", label: "Every operator has a uid", kind: "truth", initial: "", choices: KNOWN, hint: "Flink; told by Flink 2.0 on." },
+      { name: "measure_s", label: "Seconds between two looks, to tell rates", kind: "number", initial: "5", hint: "0 to 30." },
     ],
     "Advise",
-    ask.mutate,
+    (body) => {
+      const unclear = spelledOut(body);
+      setWrong(unclear);
+      if (unclear === null) ask.mutate(body);
+    },
   );
   return (
     <div className="stack-wide">
       <section className="panel" aria-label="Ways to move a job">
         <h2>Ways to move a job</h2>
         {form}
+        <Wrong what={wrong} />
       </section>
       {ask.isPending ? <Waiting what="both clusters, twice within some seconds" /> : null}
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}
-      {ask.data ? <Shown found={ask.data as Found} /> : null}
+      {ask.data && wrong === null ? (
+        <>
+          <Shown found={ask.data as Found} />
+          <CommandLine text={command(["checkpoint", "advise", String(ask.variables["path"])], optionsOf(ask.variables))} files={offsetFiles(ask.variables)} />
+        </>
+      ) : null}
     </div>
   );
 }
+
+const flag = (name: string, value: unknown): Option => [value === false ? `--no-${name}` : `--${name}`, value !== undefined];
+
+const optionsOf = (body: Body): Option[] => [
+  ...leadingOptions(body),
+  ["--cluster", body["cluster"] as string | undefined],
+  ["--group", body["group"] as string | undefined],
+  ["--downtime", body["downtime_s"] as number | undefined],
+  flag("sql", body["sql"]),
+  flag("uids", body["uids"]),
+  ["--measure", body["measure_s"] === 5 ? undefined : (body["measure_s"] as number | undefined)],
+];
 
 const records = (value: number | null): string => (value === null ? UNKNOWN : whole(value));
 

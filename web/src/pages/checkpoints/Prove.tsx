@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, told, type Schemas } from "../../api/client";
-import { command, type Option } from "../../format/command";
+import { command } from "../../format/command";
 import { counted, whole } from "../../format/numbers";
 import { Badge } from "../../parts/Badge";
 import { CommandLine } from "../../parts/CopyButton";
@@ -11,11 +11,12 @@ import { Table } from "../../parts/Table";
 import { Waiting } from "../../parts/Waiting";
 import { Wrong } from "../../parts/Wrong";
 import { offsetText } from "./offsetText";
-import { spelledOut, useRewriteFields, withoutUsual } from "./rewriteFields";
+import { offsetFiles, rewriteOptions, spelledOut, withoutUsual } from "./rewriteBody";
+import { useRewriteFields } from "./rewriteFields";
 import { useAsk } from "./useAsk";
 
 type Found = Schemas["VerificationReport"];
-type Body = Readonly<Record<string, unknown>>;
+type Body = Record<string, unknown>;
 
 /** Reads a rewritten checkpoint again, and proves it position by position; nothing is written. */
 export function Prove({ roots }: { roots: readonly string[] }) {
@@ -123,28 +124,10 @@ function Shown({ found, asked }: { found: Found; asked: Body }) {
           {note}
         </p>
       ))}
-      <CommandLine text={command(["checkpoint", "verify", String(asked["path"])], options(asked))} files={files(asked)} />
+      <CommandLine
+        text={command(["checkpoint", "verify", String(asked["path"])], [...rewriteOptions(asked), ["--was", asked["was"] as string | undefined]])}
+        files={offsetFiles(asked)}
+      />
     </section>
   );
 }
-
-const OFFSETS = "offsets.json";
-type Text = string | undefined;
-
-const options = (body: Body): Option[] => [
-  ["--link", body["links"] as string[] | undefined],
-  ["--maps", body["maps"] as Text],
-  ["--offsets", body["offsets"] === undefined ? undefined : OFFSETS],
-  ["--start", body["start"] as Text],
-  ["--target", body["target"] as Text],
-  ["--rename", Object.entries((body["rename"] ?? {}) as Record<string, string>).map(([old, name]) => `${old}=${name}`)],
-  ["--stay", body["stay"] as string[] | undefined],
-  ["--source", body["sources"] as string[] | undefined],
-  ["--uncommitted", body["uncommitted"] as Text],
-  ["--transactions", body["transactions"] as Text],
-  ["--stop-savepoint", body["stop_savepoint"] as Text],
-  ["--was", body["was"] as Text],
-];
-
-const files = ({ offsets, target }: Body): Readonly<Record<string, string>> =>
-  offsets === undefined ? {} : { [OFFSETS]: `${JSON.stringify({ version: 1, cluster: target, offsets }, null, 2)}\n` };

@@ -3,7 +3,8 @@ import { ActionDialog } from "../../plans/ActionDialog";
 import { FormFields, initialOf } from "../../plans/FormFields";
 import { bodyOf, type FieldSpec, type Values } from "../../plans/specs";
 import { useWhyNotPlan } from "../../session/me";
-import { spelledOut, useRewriteFields, withoutUsual } from "./rewriteFields";
+import { spelledOut, withoutUsual } from "./rewriteBody";
+import { useRewriteFields } from "./rewriteFields";
 import { Submit } from "./Submit";
 import { Wrong } from "../../parts/Wrong";
 

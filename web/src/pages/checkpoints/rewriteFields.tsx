@@ -1,9 +1,44 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "wouter";
 import { clustersQuery, linksQuery } from "../../api/queries";
-import { partitionOf } from "../../format/partitions";
 import type { FieldSpec } from "../../plans/specs";
 import { Roots } from "./Roots";
+
+/** Where positions lead, beside links: what a rewrite, its proof and advice ask for alike. */
+export const LEADING: readonly FieldSpec[] = [
+  {
+    name: "maps",
+    label: "Route: a file of maps, instead of links",
+    kind: "text",
+    hint: "As offsets rebuild or offsets export wrote it, below one of the directories, or where offsets.rebuild left it.",
+  },
+  {
+    name: "offsets",
+    label: "Route: offsets on the target, instead of links",
+    kind: "lines",
+    hint: "TOPIC-PARTITION:OFFSET, the next record to read, one a line.",
+  },
+  {
+    name: "start",
+    label: "Route: start position, instead of links",
+    kind: "text",
+    hint: "earliest, latest, a time with its zone, or group:NAME.",
+  },
+  {
+    name: "rename",
+    label: "New names of topics",
+    kind: "lines",
+    hint: "OLD=NEW, one a line; for offsets and start positions, since links and maps tell them.",
+  },
+  { name: "sources", label: "Only these sources", kind: "lines", hint: "Ids as a look at the checkpoint has them; empty for all that read Kafka." },
+  { name: "stay", label: "Topics that stay", kind: "lines", hint: "Their positions are kept as they are." },
+  {
+    name: "dynamic",
+    label: "Clusters of a DynamicKafkaSource",
+    kind: "lines",
+    hint: "OLD=NEW@HOST:PORT, new id and servers, one a line. Flink.",
+  },
+];
 
 /** What a rewrite and its proof ask for alike: where positions lead, and what is done with the rest. */
 export function useRewriteFields(roots: readonly string[]): FieldSpec[] {
@@ -36,32 +71,15 @@ export function useRewriteFields(roots: readonly string[]): FieldSpec[] {
       initial: search.get("link") ?? "",
       hint: `Whose offset maps lead there, one a line${names ? `; known: ${names}` : ""}.`,
     },
+    ...LEADING,
     {
-      name: "maps",
-      label: "Route: a file of maps, instead of links",
-      kind: "text",
-      hint: "As offsets rebuild or offsets export wrote it, below one of the directories, or where offsets.rebuild left it.",
-    },
-    {
-      name: "offsets",
-      label: "Route: offsets on the target, instead of links",
+      name: "split",
+      label: "Sources that become several",
       kind: "lines",
-      hint: "TOPIC-PARTITION:OFFSET, the next record to read, one a line.",
+      hint: "ID=T1,T2|T3 by topics, or ID=NAME:T1|NAME:T2 where sources have names, one a line. Spark.",
     },
-    {
-      name: "start",
-      label: "Route: start position, instead of links",
-      kind: "text",
-      hint: "earliest, latest, a time with its zone, or group:NAME.",
-    },
-    {
-      name: "rename",
-      label: "New names of topics",
-      kind: "lines",
-      hint: "OLD=NEW, one a line; for offsets and start positions, since links and maps tell them.",
-    },
-    { name: "sources", label: "Only these sources", kind: "lines", hint: "Ids as a look at the checkpoint has them; empty for all that read Kafka." },
-    { name: "stay", label: "Topics that stay", kind: "lines", hint: "Their positions are kept as they are." },
+    { name: "merge", label: "Sources that become one", kind: "lines", hint: "ID,ID, one merged source a line. Spark." },
+    { name: "drop", label: "Sources that are taken out", kind: "lines", hint: "Ids, one a line. Flink." },
     {
       name: "uncommitted",
       label: "A batch that is not committed",
@@ -94,39 +112,4 @@ export function useRewriteFields(roots: readonly string[]): FieldSpec[] {
       ],
     },
   ];
-}
-
-/** Has offsets and new names as the service takes them; says which line is unclear, null where none is. */
-export function spelledOut(body: Record<string, unknown>): string | null {
-  const { offsets, rename } = body as { offsets?: string[]; rename?: string[] };
-  if (offsets !== undefined) {
-    const found: Record<string, Record<string, number>> = {};
-    for (const line of offsets) {
-      const [, where = "", offset = ""] = /^(.*):(\d+)$/.exec(line) ?? [];
-      const at = partitionOf(where);
-      if (at === null || !Number.isSafeInteger(Number(offset))) return `${line}: not TOPIC-PARTITION:OFFSET, such as orders-3:120`;
-      const partitions = (found[at.topic] ??= {});
-      if (at.partition in partitions) return `${line}: ${where} is given twice`;
-      partitions[at.partition] = Number(offset);
-    }
-    body["offsets"] = found;
-  }
-  if (rename !== undefined) {
-    const found: Record<string, string> = {};
-    for (const line of rename) {
-      const [old = "", name = "", more] = line.split("=");
-      if (old === "" || name === "" || more !== undefined || old in found) return `${line}: not OLD=NEW, each topic once`;
-      found[old] = name;
-    }
-    body["rename"] = found;
-  }
-  return null;
-}
-
-/** Words that mean what is usual anyway. */
-export function withoutUsual(body: Record<string, unknown>): Record<string, unknown> {
-  for (const name of ["uncommitted", "transactions", "stop_savepoint"]) {
-    if (body[name] === "refuse") delete body[name];
-  }
-  return body;
 }

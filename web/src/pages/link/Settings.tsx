@@ -57,6 +57,9 @@ export function Settings({ target, link, answer }: Props) {
         <section className="panel" aria-label="More changes">
           <h2>More changes</h2>
           <div className="row">
+            <Action verb="links.wait" body={body} title={`Wait until ${link} has caught up`}>
+              Wait until caught up
+            </Action>
             <Action verb="links.resume" body={body} title={`Resume ${link}`}>
               Resume
             </Action>
