@@ -31,8 +31,3 @@ def typed() -> str:
         elif word != "--execute" and not word.startswith("--plan="):
             words.append(word)
     return shlex.join(["anabranch", *words])
-
-
-def applying() -> str:
-    """The command as it was typed, with ``--execute``."""
-    return shlex.join(["anabranch", *sys.argv[1:], "--execute"])
