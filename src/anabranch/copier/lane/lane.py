@@ -37,7 +37,7 @@ class LanePhase(Enum):
 
 
 OWNED = frozenset({LanePhase.RUNNING, LanePhase.STOPPED})
-"""Phases in which a lane that was won has runs to persist and a claim to give back."""
+"""Phases in which a lane that was won has ranges to persist and a claim to give back."""
 
 
 class Lane:
