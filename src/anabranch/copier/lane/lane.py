@@ -208,6 +208,12 @@ class Lane:
         return not self.fetched.batches and (self.active is None or not self.active.pipeline.in_flight)
 
     @property
+    def sent_to(self) -> int:
+        """The source offset after the last record sent, acknowledged or not; the position where nothing is owned."""
+        position = self.copied.position
+        return position if self.active is None else max(position, self.active.pipeline.next_offset)
+
+    @property
     def reached(self) -> int:
         """The source offset below which every record was copied or is none to be copied."""
         position = self.copied.position

@@ -162,7 +162,7 @@ class Sender:
             ownership, header = active.ownership, batch.header
             try:
                 if ownership.mode is LaneMode.IDENTITY:
-                    keep_identity(lane.key, active, batch)
+                    keep_identity(lane, active, batch)
                 sequence = active.pipeline.send(batch.spans, header.max_timestamp)
                 check_and_patch(batch.view, batch.at, header, ownership.producer_id, 0, sequence)
             except OwnershipEnded as ended:
@@ -261,7 +261,7 @@ class Sender:
         if answer.code == 0:
             pipeline.epoch_confirmed()
         elif lane.active is active:
-            verdict = refusal(lane.key, answer.code, pipeline.next_offset)
+            verdict = refusal(lane.key, answer.code, lane.sent_to)
             if isinstance(verdict, LaneStopped):
                 lane.stop(verdict)
             else:
