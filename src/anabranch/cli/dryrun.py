@@ -1,4 +1,4 @@
-"""The one convention of dry runs: what is not undone by the same verb is shown, and is applied with ``--execute``.
+"""The one convention of dry runs: what no verb of the same noun undoes is shown, and is applied with ``--execute``.
 
 ``--plan HASH`` is always the hash of a plan that was shown: it is applied only while it is still the same.
 """
