@@ -45,7 +45,7 @@ lint: lint-code lint-pages ## style, types, import contracts, published schemas,
 lint-code: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p benchmarks
+	$(BIN)/mypy -p anabranch -p qa -p examples.demo -p examples.api -p benchmarks
 	$(BIN)/mypy --config-file tests/mypy.ini tests
 	$(BIN)/lint-imports --no-logo
 	@mkdir -p build/schemas

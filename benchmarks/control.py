@@ -35,7 +35,7 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.state.codecs import progress as codec
-from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.control import Links, MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import Journal
 from benchmarks import report
 from benchmarks.clusters import KAFKA
@@ -147,20 +147,20 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
     """One worker's progress writer and one reader's reading, and from these the rest."""
     meter, chance = Meter(), random.Random(1)
     await ensure_topics(target)
-    progress, ranges = Progress(target), Runs(target)
+    progress, ranges = Progress(target), MappedRanges(target)
     beside = cast(Any, Beside())
     gate = WriteGate(lambda: 0.0)
     gate.renew(0.0)
     every = lanes_of(lanes, max(1, lanes // 50), 0, chance)
     await ProgressWriter(
         "20260101T000000-4711/worker-1-4711-abcd", every, ranges, progress, beside.is_anothers, beside.forget, gate
-    ).file()
+    ).persist()
     await progress.sync()
     mine = every[: lanes // workers]
     writer = ProgressWriter(
         "20260101T000000-4711/worker-7-4711-abcd", mine, ranges, progress, beside.is_anothers, beside.forget, gate
     )
-    await writer.file()
+    await writer.persist()
     links, seen, journal = Links(target), Progress(target), Journal(target)
     await _look(links, seen, journal)
     json_bytes = sum(len(codec.encode_lane(writer.report(one))) + len(str(one.assignment.lane)) for one in mine)
@@ -168,7 +168,7 @@ async def measure(target: Cluster, lanes: int, workers: int, rounds: int) -> Tra
     persisted = 0
     for _ in range(rounds):
         copy(mine, chance)
-        await writer.file()
+        await writer.persist()
         persisted += meter.take()
         await asyncio.sleep(ROUND_S)
         meter.take()

@@ -33,7 +33,7 @@ from anabranch.records.header import Codec
 from anabranch.records.record import Record, TimestampType
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.segments.index import HELD, SEGMENT_RANGES
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from benchmarks import report
 from benchmarks.clusters import KAFKA
 from benchmarks.control import Beside, lanes_of
@@ -107,7 +107,7 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
     """Read the persisted segments of so many seconds, then copy for some more."""
     chance = random.Random(1)
     cluster = Cluster(Transport("target", "User:ANONYMOUS"), [])
-    ranges, progress = Runs(cluster, HELD), Progress(cluster)
+    ranges, progress = MappedRanges(cluster, HELD), Progress(cluster)
     made = lanes_of(lanes, max(1, lanes // 50), 0, chance)
     count = persisted_s * A_SECOND // SEGMENT_RANGES
     newest = [
@@ -138,7 +138,7 @@ async def measure(lanes: int, persisted_s: int, seconds: int) -> Cost:
             _copy(lane, chance)
             await asyncio.sleep(0)
         began = time.process_time()
-        await writer.file()
+        await writer.persist()
         cpu += time.process_time() - began
     beside.cancel()
     return Cost(

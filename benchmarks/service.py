@@ -170,7 +170,7 @@ async def _persist(
             begun = time.monotonic()
             for number, one in enumerate(standing):
                 position += 1
-                await progress.file([_moved(lane, position) for lane in one])
+                await progress.persist([_moved(lane, position) for lane in one])
                 plan = LinkPlan(f"link-{number:02}", "run-1", position, now_ms(), lanes)
                 await progress.plan(plan)
             ready.set()

@@ -41,7 +41,7 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
-from anabranch.state.topics.control import Progress, Runs, ensure_topics
+from anabranch.state.topics.control import MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
 from benchmarks import report
 from benchmarks.clusters import clusters
@@ -160,11 +160,12 @@ async def _taken(cluster: Cluster, source_topic: str, target_topic: str, owner: 
             ModePolicy.MAPPED,
         )
     )
-    journal, gap_records, progress, runs = Journal(cluster), GapRecords(cluster), Progress(cluster), Runs(cluster)
-    await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), runs.sync())
+    journal, gap_records = Journal(cluster), GapRecords(cluster)
+    progress, ranges = Progress(cluster), MappedRanges(cluster)
+    await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), ranges.sync())
     gate = WriteGate()
     gate.renew(time.monotonic())
-    parts = (journal, gap_records, progress, runs)
+    parts = (journal, gap_records, progress, ranges)
     manager = takeover_manager(f"run/{owner}", cluster, cluster, *parts, lambda *_: None, gate)
     task = asyncio.create_task(manager.run([lane], lambda: True))
     while lane.phase is LanePhase.TAKING:

@@ -12,7 +12,7 @@ from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.sandbox import SandboxCluster
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.index import in_order
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import GapRecords, Journal
 from qa import brokers
 from qa.faults.cleaned import compare_cleaned
@@ -156,7 +156,7 @@ async def persisted_of(context: ClusterContext, link: str) -> tuple[dict[tuple[s
     were.
     """
     async with open_cluster(context) as cluster:
-        progress, ranges, journal = Progress(cluster), Runs(cluster), Journal(cluster)
+        progress, ranges, journal = Progress(cluster), MappedRanges(cluster), Journal(cluster)
         gap_records = await GapRecords(cluster).read()
         await progress.sync()
         await ranges.sync()

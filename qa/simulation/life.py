@@ -34,7 +34,7 @@ from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.endings import Stop
 from anabranch.state.segments.index import in_order
-from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.control import Links, MappedRanges, Progress, ensure_topics
 from qa.faults.proof import Persisted, Proof, joined, persisted_of, weigh
 from qa.faults.topics import SOURCE_SETTINGS, LoadTopic, TopicKind
 from qa.logcompare import ComparedRecord
@@ -295,14 +295,14 @@ class Life:
     async def _look_on(self) -> None:
         """Read what is persisted, about once a second, and hold it against both logs as they are in that moment."""
         async with open_cluster(self.context("target")) as target:
-            progress, runs = Progress(target), Runs(target)
+            progress, ranges = Progress(target), MappedRanges(target)
             while True:
                 await asyncio.sleep(1.0)
                 try:
                     await progress.sync()
-                    await runs.sync()
+                    await ranges.sync()
                 except AnabranchError:
-                    progress, runs = Progress(target), Runs(target)
+                    progress, ranges = Progress(target), MappedRanges(target)
                     continue
                 self.outcome.looks += 1
                 for key, lane in progress.lanes.items():
@@ -311,7 +311,7 @@ class Life:
                     self._target_ends[place] = lane.target_end
                     if lane.state is LaneState.STOPPED and not self._has_raced(place):
                         self._stopped.add(f"a lane stopped: {lane.stop_reason}")
-                    persisted = in_order(runs.segments.get(key, {}))
+                    persisted = in_order(ranges.segments.get(key, {}))
                     self._last_copied[place] = persisted[-1].source_end if persisted else 0
                     self._hold(place, persisted)
 

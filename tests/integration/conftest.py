@@ -6,7 +6,7 @@ import pytest
 
 from tests.chance import is_full
 
-FILE_S, SETTLE_S = 0.25, 0.3
+PERSIST_S, SETTLE_S = 0.25, 0.3
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,6 +30,6 @@ def _in_haste(request: pytest.FixtureRequest) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (runner, worker):
-            patch.setattr(module, "FILE_S", FILE_S)
+            patch.setattr(module, "PERSIST_S", PERSIST_S)
         patch.setattr(snapshot, "SETTLE_S", SETTLE_S)
         yield

@@ -456,14 +456,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "progress-before-ranges",
         "copier/reporting/progress_writer.py",
-        "            if segments:\n                await self._ranges.file(segments)\n",
-        "            if reports:\n                await self._progress.file(reports)\n                reports = []\n            if segments:\n                await self._ranges.file(segments)\n",
+        "            if segments:\n                await self._ranges.persist(segments)\n",
+        "            if reports:\n                await self._progress.persist(reports)\n                reports = []\n            if segments:\n                await self._ranges.persist(segments)\n",
         "a position is told whose ranges are lost where the worker dies between the two",
     ),
     Mutant(
         "unpersisted-forgotten",
         "copier/reporting/progress_writer.py",
-        "            for book, number in persisting:\n                book.refile(number)\n",
+        "            for book, number in persisting:\n                book.persist_again(number)\n",
         "",
         "ranges that could not be persisted are never persisted",
     ),

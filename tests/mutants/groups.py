@@ -303,8 +303,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "sync-failure-looks-fresh",
         "copier/groupsync.py",
-        "            await self._file(rules, begun, 0, error.message)",
-        '            await self._file(rules, begun, 0, "")',
+        "            await self._persist(rules, begun, 0, error.message)",
+        '            await self._persist(rules, begun, 0, "")',
         "a round that failed is filed as a good one, and the groups as no longer followed",
     ),
     Mutant(

@@ -21,7 +21,7 @@ from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
 from anabranch.sandbox import ClusterSpec
-from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.control import Links, MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
 from tests.simulated import Simulated
@@ -141,7 +141,7 @@ async def _fill_target(cluster: Cluster, source_cluster: str, source_id: TopicId
     await ensure_topics(cluster)
     await until_led(cluster, [TO_A.topic])
     answer = await cluster.metadata([TO_A.topic])
-    links, progress, ranges, journal = Links(cluster), Progress(cluster), Runs(cluster), Journal(cluster)
+    links, progress, ranges, journal = Links(cluster), Progress(cluster), MappedRanges(cluster), Journal(cluster)
     spec = LinkSpec(
         LINK,
         ClusterRef("old", source_cluster),
@@ -160,9 +160,9 @@ async def _fill_target(cluster: Cluster, source_cluster: str, source_id: TopicId
         producer = 7_000 + at.partition
         claim = Claim(str(lane), producer, LaneMode.MAPPED, "run-1", None, 1_000, ClaimState.CLAIMED, 10, 0)
         await journal.append(claim)
-        await ranges.file({(lane, 0): RUNS})
+        await ranges.persist({(lane, 0): RUNS})
         lanes.append(_progress(lane, at, copied))
-    await progress.file(lanes)
+    await progress.persist(lanes)
     return tuple(lanes)
 
 

@@ -1,4 +1,4 @@
-"""The one convention of dry runs: what is not undone by the same verb is shown, and is applied with ``--execute``.
+"""The one convention of dry runs: what no verb of the same noun undoes is shown, and is applied with ``--execute``.
 
 ``--plan HASH`` is always the hash of a plan that was shown: it is applied only while it is still the same.
 """
@@ -31,8 +31,3 @@ def typed() -> str:
         elif word != "--execute" and not word.startswith("--plan="):
             words.append(word)
     return shlex.join(["anabranch", *words])
-
-
-def applying() -> str:
-    """The command as it was typed, with ``--execute``."""
-    return shlex.join(["anabranch", *sys.argv[1:], "--execute"])

@@ -80,10 +80,10 @@ class GroupSync:
         try:
             moved = await self._round(rules, record.wanted.spec)
         except AnabranchError as error:
-            await self._file(rules, begun, 0, error.message)
+            await self._persist(rules, begun, 0, error.message)
             raise
         self._read_at = read_at
-        await self._file(rules, begun, moved, "")
+        await self._persist(rules, begun, moved, "")
         return max(0.0, rules.interval_ms / 1000 - (time.monotonic() - begun))
 
     async def _round(self, rules: GroupRules, spec: LinkSpec) -> int:
@@ -161,7 +161,7 @@ class GroupSync:
             await self._publish(self._target, alias, [told for _, told in changed.values()])
             self._published |= {key: commit for key, (commit, _) in changed.items()}
 
-    async def _file(self, rules: GroupRules, begun: float, moved: int, error: str) -> None:
+    async def _persist(self, rules: GroupRules, begun: float, moved: int, error: str) -> None:
         await self._store.sync()
         before = self._store.freshness(self._link).groups
         at = now_ms()

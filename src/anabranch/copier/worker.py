@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from anabranch.copier.leases.runner import FILE_S, LeaseRunner
+from anabranch.copier.leases.runner import PERSIST_S, LeaseRunner
 from anabranch.copier.ownership.handover import owner_name
 from anabranch.copier.planning.lease import Lease, LeaseFigures
 from anabranch.kafka.security import open_cluster
@@ -63,7 +63,7 @@ class Worker:
                 raise failure
             self._do(self._runner.begin(lease))
             while not self._runner.over:
-                self._do(self._runner.work(FILE_S))
+                self._do(self._runner.work(PERSIST_S))
                 yield self._runner.figures()
             drain = DRAIN_S
             goes_on = not self._runner.is_final

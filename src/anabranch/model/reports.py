@@ -158,7 +158,7 @@ class StopReport:
 
 
 _LAST_WORD_MS = 3_000
-"""How long after a run was told to end its workers may still file: each second, until they have given all back."""
+"""How long after a run was told to end its workers may still persist: each second, until they have given all back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class LinkStatus:
 
     @property
     def ending(self) -> bool:
-        """Whether the run was told to end, and its workers still file."""
+        """Whether the run was told to end, and its workers still persist."""
         return self.running and self.plan is not None and self.plan.ends
 
     @property

@@ -86,7 +86,7 @@ def read(
     """
     batches, fault = _split(records)
     transactions = _Transactions(aborted)
-    inside, epoch = fetch_offset if from_inside else -1, -1
+    first_fetch_offset, epoch = fetch_offset if from_inside else -1, -1
     dropped_aborted = dropped_compacted = dropped_control = 0
     copied: list[Copyable] = []
     append, new = copied.append, tuple.__new__
@@ -103,7 +103,7 @@ def read(
             continue
         end = base_offset + delta + 1
         try:
-            if delta < 0 or (base_offset < fetch_offset and fetch_offset != inside):
+            if delta < 0 or (base_offset < fetch_offset and fetch_offset != first_fetch_offset):
                 raise CorruptBatchError(base_offset, f"it ends at {end - 1:,} and follows offset {fetch_offset - 1:,}")
             gap, span = max(0, base_offset - fetch_offset), end - max(base_offset, fetch_offset)
             if attributes & CONTROL:

@@ -29,49 +29,49 @@ _LEAST = HEADER_SIZE - LOG_OVERHEAD
 class JoinedBatch(NamedTuple):
     """One dense batch, as ``join`` makes it, and where it is from.
 
-    It holds the records of ``batches`` batches, the last of which ended at position ``end`` of the buffer and before
-    source offset ``following``.  ``spans`` are (first source offset, records), rising, as few as there can be.
+    It holds the records of ``batches`` batches, the last of which ended at position ``size`` of the buffer and before
+    source offset ``end``.  ``spans`` are (first source offset, records), rising, as few as there can be.
     """
 
     joined: bytearray
     batches: int
+    size: int
     end: int
-    following: int
     spans: list[tuple[int, int]]
     leader_epoch: int
 
 
 def join_small(
-    buffer: bytes, offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True
+    buffer: bytes, fetch_offset: int, *, most_bytes: int, most_records: int, across_gaps: bool = True
 ) -> JoinedBatch | None:
     """Join the first batches of ``buffer``, as many as are small and plain; None where the first one is not.
 
     Small: at most ``most_bytes`` and ``most_records`` each.  Plain: uncompressed, dense, CreateTime, outside of
-    transactions, all of one leader epoch, at ``offset`` or after it and after the batch before, with a right CRC and
-    records that fill it.  Without ``across_gaps`` a row also ends where a source offset is missing after it.
+    transactions, all of one leader epoch, at ``fetch_offset`` or after it and after the batch before, with a right CRC
+    and records that fill it.  Without ``across_gaps`` a row also ends where a source offset is missing after it.
 
     Invariant: a batch's CRC is checked before anything of it is used; of a batch that is not taken nothing is.
     """
     unpack = _HEADER.unpack_from
-    at, end = 0, len(buffer)
-    last = end - HEADER_SIZE
+    at, size = 0, len(buffer)
+    last = size - HEADER_SIZE
     parts: list[bytes] = []
     spans: list[tuple[int, int]] = []
     kind_of_row, stamp, stamped = b"", b"", None
-    first = following = offset
+    source = end = fetch_offset
     origin = latest = place = began = batches = 0
     while at <= last:
-        base, length, kind, crc, attributes, delta, time, newest, count = unpack(buffer, at)
+        base_offset, length, kind, crc, attributes, delta, time, newest, count = unpack(buffer, at)
         stop = at + LOG_OVERHEAD + length
         if attributes != _PLAIN or delta != count - 1 or not 0 < count <= most_records:
             break
-        if length < _LEAST or stop > end or stop - at > most_bytes:
+        if length < _LEAST or stop > size or stop - at > most_bytes:
             break
         if kind != kind_of_row:  # leader epoch and format
             if batches or kind[4:] != _MAGIC:
                 break
-            origin, latest, first = time, newest, base
-        if base != following and (base < following or (batches and not across_gaps)):
+            origin, latest, source = time, newest, base_offset
+        if base_offset != end and (base_offset < end or (batches and not across_gaps)):
             break
         cover = buffer[at + CRC_START : stop]
         if crc32c(cover) != crc:
@@ -93,19 +93,19 @@ def join_small(
             except (CorruptBatchError, OverflowError):
                 break
             parts += spelled
-        if base != following and batches:
-            spans.append((first, place - began))
-            first, began = base, place
+        if base_offset != end and batches:
+            spans.append((source, place - began))
+            source, began = base_offset, place
         kind_of_row = kind
         if newest > latest:  # noqa: PLR1730 - a call of max() is a tenth of the whole turn
             latest = newest
         place += count
         batches += 1
-        following = base + count
+        end = base_offset + count
         at = stop
     if not batches:
         return None
-    spans.append((first, place - began))
+    spans.append((source, place - began))
     joined = seal(
         b"".join(parts),
         count=place,
@@ -113,4 +113,4 @@ def join_small(
         timestamps=(origin, latest),
         attributes=Codec.NONE,
     )
-    return JoinedBatch(bytearray(joined), batches, at, following, spans, int.from_bytes(kind_of_row[:4], signed=True))
+    return JoinedBatch(bytearray(joined), batches, at, end, spans, int.from_bytes(kind_of_row[:4], signed=True))

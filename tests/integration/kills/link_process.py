@@ -60,7 +60,7 @@ def _hasten() -> None:
     from anabranch.copier.leases import runner
 
     for module in (runner, worker):
-        module.FILE_S = 0.25  # type: ignore[attr-defined]
+        module.PERSIST_S = 0.25  # type: ignore[attr-defined]
 
 
 def _copy(job: LinkJob, over: threading.Event) -> None:

@@ -30,7 +30,7 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.maps.rebuild import LaneLog, rebuild, whole_log
 from anabranch.state.segments.index import OffsetMapIndex, in_order
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from anabranch.state.topics.journal import GapRecords, Journal
 from qa import links as engine
 from qa.logcompare import batches_differ, compare, disk_batches, read_log
@@ -209,7 +209,7 @@ class Link:
         """The persisted runs of a lane."""
 
         async def read(client: Client) -> list[MappedRange]:
-            ranges = Runs(client)
+            ranges = MappedRanges(client)
             await ranges.sync()
             return list(OffsetMap.of(in_order(ranges.segments.get(lane, {}))))
 

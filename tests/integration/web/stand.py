@@ -57,7 +57,7 @@ class Moving:
 
         async def put(cluster: Cluster) -> None:
             progress = Progress(cluster)
-            await progress.file([lane for _, lane in changed])
+            await progress.persist([lane for _, lane in changed])
             await progress.plan(world.plan_of(self._link, self._lanes, self._findings))
 
         on(self._context, put)

@@ -153,7 +153,7 @@ async def add_link(
     await ensure_topics(cluster)
     links, progress = Links(cluster), Progress(cluster)
     await links.put(record)
-    await progress.file(lanes)
+    await progress.persist(lanes)
     if lanes:
         await progress.plan(plan_of(record.wanted.spec.id, lanes, findings))
 
@@ -252,7 +252,7 @@ async def compared(cluster: Cluster, lanes: Sequence[LaneProgress]) -> None:
         LaneVerified(str(one.lane), run.run, (10, 30), (0, 15), ((12, 12),) if at else (), now - 30_000)
         for at, one in enumerate(lanes)
     ]
-    await topic.file(run, verified, report)
+    await topic.persist(run, verified, report)
 
 
 async def _kept(cluster: Cluster, topic: str, entries: Sequence[tuple[bytes, bytes]]) -> None:

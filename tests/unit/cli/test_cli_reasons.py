@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch.cli import render
+from anabranch.cli.links import render
 from anabranch.cli.reasons import reasons
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, cause_and_detail, refusal

@@ -12,7 +12,8 @@ from uuid import UUID
 import pytest
 from rich.console import Console, RenderableType
 
-from anabranch.cli import render, watch, words
+from anabranch.cli import words
+from anabranch.cli.links import render, watch
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reasons import Reason, ReasonKind, Severity

@@ -541,7 +541,7 @@ def test_a_target_that_is_away_for_a_moment_ends_no_wait(
 ) -> None:
     """The run goes on meanwhile; what does not pass is told."""
     monkeypatch.setattr(running, "LOOK_S", 0.0)
-    looks: list[AnabranchError | None] = [None, UnreachableError("new", ("n:1: refused",)), None]
+    looks: list[AnabranchError | None] = [None, None, UnreachableError("new", ("n:1: refused",)), None]
     show = engine.of
 
     async def look(standing: Any, link_id: str) -> LinkStatus:
@@ -552,7 +552,7 @@ def test_a_target_that_is_away_for_a_moment_ends_no_wait(
     monkeypatch.setattr(engine, "of", look)
     code, _, err = run("link", "run", "old-new", "--detach")
     assert (code, looks) == (0, []) and err.splitlines()[-1].startswith("it runs; ")
-    looks += [None, AuthenticationError("new", "User:ann", "PLAIN", "wrong credentials")]
+    looks += [None, None, AuthenticationError("new", "User:ann", "PLAIN", "wrong credentials")]
     assert run("link", "run", "old-new", "--detach")[0] == 4
 
 

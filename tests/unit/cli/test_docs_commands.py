@@ -21,13 +21,13 @@ COMMAND = re.compile(r"(?:^|(?<=[`$&|(] )|(?<=[`(]))anabranch ((?:\\\n|[^`\n])+)
 ENDS = {"|", "&", "&&", ";", ">", "2>", "||"}
 
 RUNBOOK = (
-    ("link old-new created; start it with:", "cli/render.py", "created; start it with:"),
+    ("link old-new created; start it with:", "cli/links/render.py", "created; start it with:"),
     ("link old-new has copied what old held at", "cli/links/wait.py", 'else "has copied"'),
     ("has ended; go on with: anabranch link run", "cli/links/stop.py", " ended; go on with: anabranch link run"),
     ("... move; plan HASH", "cli/groups/render.py", "; plan {"),
     ("former commits`", "cli/groups/render.py", " former commits"),
     ("positions are where the map says", "cli/checkpoints/render.py", "positions are where the map says"),
-    ("done: link old-new is deleted", "cli/render.py", "is deleted"),
+    ("done: link old-new is deleted", "cli/links/render.py", "is deleted"),
     ("`not copied`", "model/reasons.py", '"not copied"'),
     ("`moving`", "model/reasons.py", '"moving"'),
 )

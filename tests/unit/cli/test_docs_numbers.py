@@ -69,7 +69,7 @@ NUMBERS = (
     ("reference/checkpoints.md", "Two looks two seconds apart", "operations.checkpoints.activity._APART_S", 2.0),
     ("reference/checkpoints.md", "(16 digits of a SHA-256)", "model.plans.HASH_DIGITS", 16),
     ("reference/cli.md", "more than 2.5 seconds once Python has started", "cli.completing.LONGEST_S", 2.5),
-    ("reference/cli.md", "Show it every second", "cli.watch.INTERVAL_S", 1.0),
+    ("reference/cli.md", "Show it every second", "cli.links.watch.INTERVAL_S", 1.0),
     ("reference/exit-codes.md", "is killed if that takes a minute", "spark.jobs.tied.END_S", 60.0),
     ("how-to/watch-a-link.md", "of the ten newest runs of each link", "operations.jobs.runlogs.KEPT_LOGS", 10),
     ("how-to/watch-a-link.md", "Of many lanes at one moment twenty are named", "model.runevents.MOST_LANES", 20),

@@ -24,7 +24,7 @@ from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 from anabranch.records.encode import encode
 from anabranch.state.codecs import ranges as range_codec
-from anabranch.state.topics.control import Progress, Runs, ensure_topics
+from anabranch.state.topics.control import MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
@@ -41,7 +41,7 @@ class Owner:
 
     manager: TakeoverManager
     journal: Journal
-    ranges: Runs
+    ranges: MappedRanges
     task: asyncio.Task[None] | None = None
 
     def begin(self, *lanes: Lane) -> None:
@@ -80,7 +80,9 @@ class Lab:
 
     async def owner(self, name: str) -> Owner:
         """A new process; of one run where the names are the same up to a slash."""
-        journal, gap_records, progress, ranges = (of(self.cluster) for of in (Journal, GapRecords, Progress, Runs))
+        journal, gap_records, progress, ranges = (
+            of(self.cluster) for of in (Journal, GapRecords, Progress, MappedRanges)
+        )
         await asyncio.gather(journal.read(), gap_records.read(), progress.sync(), ranges.sync())
         gate = WriteGate()
         gate.renew(monotonic())
@@ -128,7 +130,7 @@ class Lab:
     async def persisted(self, *segments: tuple[MappedRange, ...]) -> None:
         """Segments of runs, as an owner persists them."""
         key = self.lane().assignment.lane
-        await Runs(self.cluster).file(
+        await MappedRanges(self.cluster).persist(
             {(key, number): range_codec.encode(ranges) for number, ranges in enumerate(segments)}
         )
 

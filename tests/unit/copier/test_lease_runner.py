@@ -31,7 +31,7 @@ from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import age
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
-from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.control import Links, MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import Journal
 from qa.simulation.world import World
 from tests.unit import asking
@@ -325,7 +325,7 @@ def test_persisted_runs_that_contradict_each_other_end_no_run() -> None:
 
     async def worker(stage: Stage) -> tuple[LaneProgress, list[Claim], int]:
         lane = stage.lane(0).lane
-        await Runs(stage.target_cluster).file(
+        await MappedRanges(stage.target_cluster).persist(
             {(lane, 0): (MappedRange(0, 0, 50),), (lane, 1): (MappedRange(40, 40, 9),)}
         )
         await stage.runner.begin(stage.lease(1, [stage.lane(0), stage.lane(1)]))
@@ -481,7 +481,7 @@ def test_a_lane_that_another_worker_has_the_lease_of_is_let_go_at_its_asking() -
         await other.sync()
         told = await stage.progress()
         for _ in range(3):  # as who waits for a lane asks again and again
-            await other.file([replace(told, owner=f"{RUN}/other", state=LaneState.WAITING, updated_at_ms=now_ms())])
+            await other.persist([replace(told, owner=f"{RUN}/other", state=LaneState.WAITING, updated_at_ms=now_ms())])
             await runner.copy_on(asyncio.Event(), 1.0)
         found = runner.figures().lanes, [one.state for one in await stage.claims()]
         await runner.end(1.0)
@@ -495,7 +495,7 @@ def test_a_lane_from_a_sibling_is_told_where_the_sibling_persisted_it() -> None:
 
     async def worker(stage: Stage) -> tuple[int, int, int]:
         runner, one, other = stage.runner, stage.lane(0), stage.lane(1)
-        await Runs(stage.target_cluster).file({(other.lane, 0): (MappedRange(0, 0, 5),)})
+        await MappedRanges(stage.target_cluster).persist({(other.lane, 0): (MappedRange(0, 0, 5),)})
         await runner.begin(stage.lease(1, [one]))
         await stage.until(lambda: stage.copied() == RECORDS)
         await runner.end(1.0)
@@ -503,7 +503,7 @@ def test_a_lane_from_a_sibling_is_told_where_the_sibling_persisted_it() -> None:
         persisted = replace(
             mine, lane=other.lane, source=other.source, target=other.target, position=9, target_end=8, owner="run-1/it"
         )
-        await Progress(stage.target_cluster).file([persisted])
+        await Progress(stage.target_cluster).persist([persisted])
         await runner._topics.progress.sync()
         lane = runner._make_lane(other)
         return lane.copied.book.map.records, lane.copied.position, lane.copied.target_end

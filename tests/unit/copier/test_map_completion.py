@@ -22,7 +22,7 @@ from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.ownership import Ownership
 from anabranch.state.maps.rebuild import UnknownSourceError
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from anabranch.state.topics.journal import GapRecords, Journal
 
 pytestmark = pytest.mark.unit
@@ -48,7 +48,7 @@ class Filed:
         book.cut(target_end)
         return book
 
-    async def file(self, segments: Any) -> None:
+    async def persist(self, segments: Any) -> None:
         self.segments.append(segments)
 
 
@@ -70,7 +70,7 @@ def test_a_cut_is_persisted_by_the_latest_owner_alone(later: bool, fresh: bool, 
         journal.claims.apply(1, another.key, another)
     lane.copied.book.append(MappedRange(0, 0, 100))
     ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 80, 80, 80, 80, None, frozenset(), "")
-    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, filed), gate)
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(MappedRanges, filed), gate)
     if ending is None:
         asyncio.run(completion.complete(lane, ownership))
         assert len(filed.segments) == 1
@@ -95,7 +95,7 @@ def test_a_lane_whose_runs_are_lost_stops_where_it_stands(monkeypatch: pytest.Mo
     claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, NOW, ClaimState.CLAIMED, 0, 0)
     journal.claims.apply(0, claim.key, claim)
     ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 95, 80, 80, 82, None, frozenset(), "")
-    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, Filed(news)), gate)
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(MappedRanges, Filed(news)), gate)
     if news:
         with pytest.raises(UnknownSourceError):
             asyncio.run(completion.complete(lane, ownership))
@@ -131,7 +131,7 @@ def test_a_map_of_another_log_is_read_from_the_one_that_is_there(monkeypatch: py
     lane.copied.book.persisted()
     ownership = Ownership(lane.key, LaneMode.MAPPED, claim, 0, 1, 86_400_000, 369, 369, 356, 356, None, frozenset(), "")
     ownership = replace(ownership, is_replaced=True)
-    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(Runs, filed), gate)
+    completion = MapCompletion(cluster, journal, GapRecords(cluster), cast(MappedRanges, filed), gate)
     asyncio.run(completion.complete(lane, ownership))
     assert asked == [(0, 356)]
     assert list(lane.copied.book.map) == found

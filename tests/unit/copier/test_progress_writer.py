@@ -24,7 +24,7 @@ from anabranch.offsets import codec
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import ControlLostError, Runs
+from anabranch.state.topics.control import ControlLostError, MappedRanges
 
 pytestmark = pytest.mark.unit
 
@@ -44,7 +44,7 @@ class Stored:
         self.fails = False
         self.hangs = False
 
-    async def file(
+    async def persist(
         self, reports: Iterable[LaneProgress] | Mapping[tuple[LaneKey, int], tuple[MappedRange, ...]]
     ) -> None:
         """Store, fail, or never answer."""
@@ -100,7 +100,7 @@ def test_lanes_that_stand_still_are_persisted_in_turn_and_each_within_its_rounds
     for count in (1, 5, 12, 30):
         writer, _, stored = made(count)
         for _ in range(ROUNDS + 1):
-            asyncio.run(writer.file())
+            asyncio.run(writer.persist())
         assert stored.rounds[0] == set(range(count))
         assert all(len(one) == -(-count // ROUNDS) for one in stored.rounds[1:])
         assert set.union(*stored.rounds[1:]) == set(range(count))
@@ -109,11 +109,11 @@ def test_lanes_that_stand_still_are_persisted_in_turn_and_each_within_its_rounds
 def test_what_changed_is_persisted_at_once() -> None:
     """Records, ends and reasons are news; nothing else is persisted beside them but the share."""
     writer, lanes, stored = made(36)
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     lanes[30].copied.tally.records += 1
     lanes[31].source.stable = 5
     lanes[32].status.held_by = "someone"
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert stored.rounds[1] == {3, 4, 5, 30, 31, 32}
     assert stored.lanes[lanes[32].assignment.lane].stop_reason == "someone"
 
@@ -122,9 +122,9 @@ def test_what_could_not_be_persisted_is_persisted_again() -> None:
     """A batch that was not acknowledged may not be there."""
     writer, lanes, stored = made(24)
     stored.fails = True
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     stored.fails = False
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert stored.rounds == [set(range(len(lanes)))]
 
 
@@ -136,7 +136,7 @@ def test_what_was_being_persisted_when_it_was_cancelled_is_persisted_again() -> 
         for lane in lanes:
             lane.copied.book.append(MappedRange(0, 0, 5))
         stored.hangs = True
-        task = asyncio.create_task(writer.file())
+        task = asyncio.create_task(writer.persist())
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -149,11 +149,11 @@ def test_what_was_being_persisted_when_it_was_cancelled_is_persisted_again() -> 
 def test_what_somebody_else_has_persisted_is_persisted_again() -> None:
     """The record says who has the lane."""
     writer, lanes, stored = made(24)
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     key = lanes[20].assignment.lane
     stored.lanes[key] = replace(stored.lanes[key], owner="other")
     stored.stolen = {key}
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert 20 in stored.rounds[1]
     assert stored.lanes[key].owner == "me"
 
@@ -163,19 +163,19 @@ def test_runs_that_were_overwritten_late_are_persisted_again(monkeypatch: pytest
     writer, lanes, stored = made(24)
     for lane in lanes:
         lane.copied.book.append(MappedRange(0, 0, 5))
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     late = {0: codec.encode(OffsetMap.of([MappedRange(0, 0, 4)]))}
     stored.segments.clear()
     stored.late[lanes[20].assignment.lane] = late
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert stored.segments == [], "it is not looked at each second"
     monkeypatch.setattr("anabranch.copier.reporting.progress_writer.CHECK_S", 0.0)
     for _ in range(3):
-        asyncio.run(writer.file())
+        asyncio.run(writer.persist())
     assert stored.segments == [{lanes[20].assignment.lane}]
     monkeypatch.setattr("anabranch.copier.reporting.progress_writer.CHECK_S", 1e9)
     stored.late[lanes[3].assignment.lane] = late
-    asyncio.run(writer.file_last())
+    asyncio.run(writer.persist_last())
     assert stored.segments[1:] == [{lanes[3].assignment.lane}]
 
 
@@ -185,7 +185,7 @@ def test_what_a_later_owner_has_persisted_of_an_identity_lane_stays() -> None:
     lane.status.mode = LaneMode.IDENTITY
     lane.copied.book.append(MappedRange(0, 0, 5))
     lane.copied.book.append(MappedRange(7, 7, 2))
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     first, more = MappedRange(0, 0, 5), MappedRange(7, 7, 3)
     for theirs, again in (
         ([first, more], False),
@@ -197,15 +197,15 @@ def test_what_a_later_owner_has_persisted_of_an_identity_lane_stays() -> None:
     ):
         stored.segments.clear()
         stored.late[lane.assignment.lane] = {0: codec.encode(OffsetMap.of(theirs))}
-        asyncio.run(writer.file_last())
+        asyncio.run(writer.persist_last())
         assert bool(stored.segments) is again, theirs
     stored.segments.clear()
     stored.late[lane.assignment.lane] = {0: b""}
-    asyncio.run(writer.file_last())
+    asyncio.run(writer.persist_last())
     assert stored.segments, "it was forgotten"
     stored.segments.clear()
     stored.late[lane.assignment.lane] = {1: codec.encode(OffsetMap.of([MappedRange(20, 20, 1)]))}
-    asyncio.run(writer.file_last())
+    asyncio.run(writer.persist_last())
     assert not stored.segments, "a segment behind these"
 
 
@@ -213,7 +213,7 @@ def test_runs_are_persisted_before_the_position_that_they_lead_to() -> None:
     """Whoever dies in between must not have told a position whose runs nobody has."""
     writer, lanes, stored = made(2)
     lanes[0].copied.book.append(MappedRange(0, 0, 5))
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert stored.kinds == ["runs", "progress"]
 
 
@@ -222,7 +222,7 @@ def test_a_process_that_has_not_read_the_claims_lately_files_nothing() -> None:
     writer, lanes, stored = made(2)
     lanes[0].copied.book.append(MappedRange(0, 0, 5))
     writer._gate.shut()
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert stored.kinds == []
     assert [number for number, _ in lanes[0].copied.book.unpersisted()] == [0]
 
@@ -231,7 +231,7 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
     """Everybody reads what everybody files; who has stopped or is held is told at once all the same."""
     writer, lanes, stored = made(24)
     other = lanes[0].assignment.lane
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     persisted = stored.lanes[other]
     stored.lanes |= {LaneKey("m", TOPIC, at): persisted for at in range(SPACING * MANY)}
     stored.rounds.clear()
@@ -240,7 +240,7 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
             lane.copied.tally.records += 1
         if at == 2:
             lanes[7].status.held_by = "someone"
-        asyncio.run(writer.file())
+        asyncio.run(writer.persist())
     assert {7} in stored.rounds and len(stored.rounds) == 2 * SPACING // STRIDE + 1
     stored.rounds.remove({7})
     assert all(len(one) == len(lanes) * STRIDE // SPACING for one in stored.rounds), "something is heard every time"
@@ -248,14 +248,14 @@ def test_with_thousands_of_lanes_offsets_wait_some_rounds_and_states_do_not() ->
         assert set.union(*stored.rounds[first : first + SPACING // STRIDE]) == set(range(len(lanes)))
     lanes[3].copied.tally.records += 1
     lanes[3].copied.book.append(MappedRange(0, 0, 5))
-    asyncio.run(writer.file(everything=True))
+    asyncio.run(writer.persist(everything=True))
     assert 3 in stored.rounds[-1] and lanes[3].copied.book.unpersisted() == []
 
 
 def test_no_position_is_persisted_before_its_runs_where_lanes_wait_for_each_other() -> None:
     """A lane that is persisted out of turn has its runs persisted with it."""
     writer, lanes, stored = made(24)
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     persisted = stored.lanes[lanes[0].assignment.lane]
     stored.lanes |= {LaneKey("m", TOPIC, at): persisted for at in range(SPACING * MANY)}
     for at in range(2 * SPACING):
@@ -264,7 +264,7 @@ def test_no_position_is_persisted_before_its_runs_where_lanes_wait_for_each_othe
             lane.copied.tally.records += 5
         lanes[at].status.waiting = "a reason"
         stored.rounds.clear()
-        asyncio.run(writer.file())
+        asyncio.run(writer.persist())
         assert at in stored.rounds[0]
         assert not any(lanes[one].copied.book.unpersisted() for one in stored.rounds[0])
 
@@ -285,16 +285,16 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
     monkeypatch.setattr("anabranch.copier.reporting.progress_writer.MOST_RETIRED", 4)
     monkeypatch.setattr("anabranch.state.segments.index.SEGMENT_RANGES", 1)
     writer, (lane, other), _ = made(2)
-    ranges, key = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
+    ranges, key = MappedRanges(Cluster(Transport("c", "User:ANONYMOUS"), [])), lane.assignment.lane
     persisted: list[tuple[LaneKey, int]] = []
 
-    async def file(segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
+    async def persist(segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
         if stored_fails:
             raise ControlLostError
         assert not any(segments.values())
         persisted.extend(segments)
 
-    monkeypatch.setattr(ranges, "file", file)
+    monkeypatch.setattr(ranges, "persist", persist)
     writer._ranges = ranges
     for one in (lane, other):
         one.copied.book = OffsetMapIndex([MappedRange(20 * at, 10 * at, 5) for at in range(8, 12)], 8)
@@ -311,24 +311,24 @@ def test_what_both_logs_have_deleted_is_persisted_as_empty_some_at_a_time(monkey
     ):
         lane.source.log_start, lane.copied.target_start = source, target
         for _ in range(2 if stored_fails else 1):
-            asyncio.run(writer.file())
+            asyncio.run(writer.persist())
         assert persisted == [(key, number) for number in range(upto)], (source, target)
     stored_fails, lane.phase = False, LanePhase.TAKING
     ranges._take(LogEntry(99, range_codec.range_key(key, 2), codec.encode(OffsetMap.of([MappedRange(40, 20, 5)]))))
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert len(persisted) == 8, "who does not own the lane retires nothing"
     lane.phase = LanePhase.RUNNING
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     assert persisted[8:] == [(key, number) for number in range(2, 6)], "an earlier owner had stored it again"
 
 
 def test_a_stop_that_is_in_doubt_is_not_persisted() -> None:
     """Once claims were read again it is."""
     writer, lanes, stored = made(1)
-    asyncio.run(writer.file())
+    asyncio.run(writer.persist())
     lanes[0].doubted_since, lanes[0].phase = 1.0, LanePhase.STOPPED
-    asyncio.run(writer.file(everything=True))
+    asyncio.run(writer.persist(everything=True))
     assert len([one for one in stored.rounds if one]) == 1
     lanes[0].doubted_since = None
-    asyncio.run(writer.file(everything=True))
+    asyncio.run(writer.persist(everything=True))
     assert stored.rounds[-1] == {0}

@@ -28,7 +28,7 @@ from anabranch.sandbox import ClusterSpec
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs.topics import RUNS
 from anabranch.state.segments.index import HELD, SEGMENT_RANGES, OffsetMapIndex, OlderRangesError, Segments
-from anabranch.state.topics.control import Runs, ensure_topics
+from anabranch.state.topics.control import MappedRanges, ensure_topics
 from tests.simulated import Simulated
 from tests.unit.asking import on
 
@@ -63,9 +63,9 @@ class Log:
         self.position = end
 
 
-def made() -> tuple[Runs, Log]:
+def made() -> tuple[MappedRanges, Log]:
     """Runs over such a topic."""
-    ranges, log = Runs(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
+    ranges, log = MappedRanges(Cluster(Transport("c", "User:ANONYMOUS"), [])), Log()
     ranges._log = cast(Any, log)
     return ranges, log
 
@@ -242,10 +242,10 @@ def test_runs_below_those_that_are_held_are_read_where_a_target_lost_that_much(m
         for number in range(12)
     }
 
-    async def ask(cluster: Cluster) -> tuple[Runs, OffsetMapIndex, OffsetMapIndex]:
+    async def ask(cluster: Cluster) -> tuple[MappedRanges, OffsetMapIndex, OffsetMapIndex]:
         await ensure_topics(cluster, [RUNS])
-        await Runs(cluster).file({(KEY, number): ranges for number, ranges in persisted.items()})
-        ranges = Runs(cluster, HELD)
+        await MappedRanges(cluster).persist({(KEY, number): ranges for number, ranges in persisted.items()})
+        ranges = MappedRanges(cluster, HELD)
         await ranges.sync()
         return ranges, ranges.book(KEY), await ranges.book_below(KEY, 5 * 35 + 2)
 

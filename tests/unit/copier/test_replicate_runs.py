@@ -19,7 +19,7 @@ from anabranch.offsets.errors import RangeOrderError
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.state.segments.index import HELD, SEGMENT_RANGES, OffsetMapIndex, OlderRangesError, in_order
 from anabranch.state.segments.retiring import MARKS, SegmentStarts, Starts
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from tests.chance import examples, seed
 
 pytestmark = pytest.mark.unit
@@ -76,7 +76,7 @@ class Store:
             return
         book.persisted()
         if fails:
-            book.refile(unpersisted[0][0])
+            book.persist_again(unpersisted[0][0])
             return
         for number, stored in unpersisted:
             self.put(number, stored)
@@ -222,14 +222,14 @@ def test_batches_that_follow_each_other_are_one_run() -> None:
 def test_a_segment_that_somebody_overwrote_is_persisted_again() -> None:
     """What is to be persisted in any case is not compared; what was persisted must be there as it was."""
     book = OffsetMapIndex(MappedRange(2 * at, at, 1) for at in range(SEGMENT_RANGES + 2))
-    book.refile(0)
+    book.persist_again(0)
     (_, first), (_, second) = book.unpersisted()
     book.persisted()
     assert book.is_as_persisted(0, first) and book.is_as_persisted(1, second)
     assert not book.is_as_persisted(0, second) and not book.is_as_persisted(1, b"")
     book.append(MappedRange(9000, 9000, 1))
     assert book.is_as_persisted(1, second) and not book.is_as_persisted(0, second)
-    book.refile(0)
+    book.persist_again(0)
     assert [number for number, _ in book.unpersisted()] == [0, 1]
 
 
@@ -239,7 +239,7 @@ def test_a_segment_that_somebody_stored_above_all_others_is_forgotten() -> None:
     assert not book.is_as_persisted(5, stray)
     book.append(MappedRange(20, 9, 1))
     assert not book.is_as_persisted(5, stray), "what is to be persisted does not reach it"
-    book.refile(5)
+    book.persist_again(5)
     assert book.unpersisted()[-1] == (5, b"")
     book.persisted()
     assert book.is_as_persisted(5, b"")
@@ -260,7 +260,7 @@ def test_maps_that_follow_each_other_are_joined_and_others_refused() -> None:
 
 def test_a_cut_below_the_segments_that_are_held_is_known_to_leave_others() -> None:
     """An empty book would be taken for a lane that nobody persisted."""
-    ranges = Runs(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
+    ranges = MappedRanges(Cluster(Transport("c", "User:ANONYMOUS"), []), HELD)
     lane = LaneKey("l", TopicId(uuid.UUID(int=9)), 0)
     key = str(lane).encode()
     stored = [codec.encode(OffsetMap.of([MappedRange(100 * at, 10 * at, 5)])) for at in range(10)]

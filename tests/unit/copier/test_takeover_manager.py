@@ -37,7 +37,7 @@ from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
 from anabranch.state.codecs.ranges import encode
 from anabranch.state.maps.rebuild import rebuild
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.asking import append, records
@@ -233,7 +233,7 @@ def test_who_was_cut_off_reads_what_its_successor_persisted_before_it_goes_on(st
         cut_off.copied.book.append(MappedRange(0, 0, 10))
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.send(lane, 10, 5)
-        await later.ranges.file({(lane.assignment.lane, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
+        await later.ranges.persist({(lane.assignment.lane, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
         await lab.delete_below(lane, 21)
         await later.end()
         assert cut_off.active is not None
@@ -254,9 +254,9 @@ def test_a_late_request_of_an_earlier_owner_hides_no_runs_from_the_next(stage: S
         await lab.send(lane, 10)
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.send(lane, 10, 5)
-        await later.ranges.file({(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
+        await later.ranges.persist({(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10))})
         await lab.delete_below(lane, 21)
-        await earlier.ranges.file({(key, 0): (MappedRange(0, 0, 10),)})
+        await earlier.ranges.persist({(key, 0): (MappedRange(0, 0, 10),)})
         lane, last = await lab.take("run/last")
         unpersisted = lane.copied.book.unpersisted()
         await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
@@ -276,8 +276,10 @@ def test_a_late_request_of_an_earlier_owner_hides_no_gap_record_that_was_forgott
         await lab.send(lane, 10)
         lane, later = await lab.take("run/later")  # its marker is at 10
         await lab.forgotten(await lab.send(lane, 10, 10), 20, 40)
-        await later.ranges.file({(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10), MappedRange(40, 21, 10))})
-        await earlier.ranges.file({(key, 0): (MappedRange(0, 0, 10),)})
+        await later.ranges.persist(
+            {(key, 0): (MappedRange(0, 0, 10), MappedRange(10, 11, 10), MappedRange(40, 21, 10))}
+        )
+        await earlier.ranges.persist({(key, 0): (MappedRange(0, 0, 10),)})
         lane, last = await lab.take("run/last")
         await asyncio.gather(*(owner.end() for owner in (earlier, later, last)))
         return list(lane.copied.book.map)
@@ -304,7 +306,7 @@ def test_persisted_runs_that_the_target_s_log_contradicts_are_read_from_the_log_
 
 async def retired_below(lab: Lab) -> None:
     """The lane's map is persisted from target offset 25 on, under number 3: what lay below was retired."""
-    await Runs(lab.cluster).file({(lab.lane().assignment.lane, 3): encode([MappedRange(40, 25, 9)])})
+    await MappedRanges(lab.cluster).persist({(lab.lane().assignment.lane, 3): encode([MappedRange(40, 25, 9)])})
 
 
 def test_a_target_that_was_truncated_below_what_was_retired_is_told_by_its_log(stage: Stage) -> None:
@@ -364,7 +366,7 @@ def test_an_ownership_that_ends_before_what_was_to_be_done_for_it_begins_ends_no
 
     async def play() -> bool:
         cluster = Cluster(Transport("c", "User:ANONYMOUS"), [])
-        parts = (Journal(cluster), GapRecords(cluster), Progress(cluster), Runs(cluster))
+        parts = (Journal(cluster), GapRecords(cluster), Progress(cluster), MappedRanges(cluster))
         manager, lane = takeover_manager("me", cluster, cluster, *parts, lambda *_: None, WriteGate()), wanted()
         claimed_at = 0 if task == "renew" else now_ms()
         claim = Claim(lane.key, 1, LaneMode.MAPPED, "me", None, claimed_at, ClaimState.CLAIMED, 0, 0)

@@ -28,7 +28,7 @@ from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
-from anabranch.state.topics.control import Runs, ensure_topics
+from anabranch.state.topics.control import MappedRanges, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
@@ -55,7 +55,7 @@ async def opened(target: Cluster, topic_id: uuid.UUID | None = None) -> TargetPa
     found = TopicId(topic_id or meta.id)
     lane = LaneAssignment(LaneKey("l", TopicId(uuid.UUID(int=9)), 0), PLACE, PLACE, found, LaneStart(), ModePolicy.AUTO)
     return await TargetPartition.open(
-        target, Journal(target), GapRecords(target), Runs(target), lane, "produce", 0, by_coordinator=False
+        target, Journal(target), GapRecords(target), MappedRanges(target), lane, "produce", 0, by_coordinator=False
     )
 
 

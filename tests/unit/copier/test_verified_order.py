@@ -24,5 +24,5 @@ def test_a_run_that_reads_as_done_has_its_report(monkeypatch: pytest.MonkeyPatch
     made = verified.VerifiedTopic(cast(Any, None))
     made._log = cast(Any, object())
     done = VerifyRun("old-new", "verify-1", RunState.DONE, 1, 2, 10, 10, 20, 200, 0, {}, {})
-    asyncio.run(made.file(done, [], {"samples": []}))
+    asyncio.run(made.persist(done, [], {"samples": []}))
     assert keys == [b"old-new/report", b"old-new/run"]

@@ -18,7 +18,7 @@ from anabranch.operations.links.pending_decisions import HistoryLostError
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
-from anabranch.state.topics.control import Links, Progress, Runs, ensure_topics
+from anabranch.state.topics.control import Links, MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.recreated import topic_ids
 from qa import links
@@ -120,7 +120,7 @@ def test_where_the_target_holds_what_no_map_tells_all_up_to_the_sources_end_may_
     """One record behind the map may be a copy of any offset: there may be gaps before it, and they are in no map."""
     both.on(both.target, lambda cluster: append(cluster, TO_A, 1))
     stopped = replace(both.lanes[0], state=LaneState.STOPPED, stop_reason=Stop.POSITION_LOST.value, stop_offset=at)
-    both.on(both.target, lambda cluster: Progress(cluster).file([stopped]))
+    both.on(both.target, lambda cluster: Progress(cluster).persist([stopped]))
     choice = pending(both)
     assert (choice.decision.start, choice.twice) == (at, (at, SOURCE_END))
     assert f"of the source offsets {at} to 31 may be there twice" in choice.means
@@ -134,7 +134,7 @@ def test_without_a_map_a_lane_that_goes_on_where_its_progress_ends_has_nothing_t
     lose(both, topics.RUNS, made_again=True)
     for position, twice in ((SOURCE_END - 1, None), (SOURCE_END, (SOURCE_END - 1, SOURCE_END))):
         report = replace(stopped, position=position)
-        both.on(both.target, lambda cluster, report=report: Progress(cluster).file([report]))
+        both.on(both.target, lambda cluster, report=report: Progress(cluster).persist([report]))
         assert pending(both).twice == twice
 
 
@@ -148,7 +148,7 @@ def test_a_lane_without_claims_and_progress_whose_target_holds_records_waits_for
     choice = pending(both)
     assert (choice.cause, choice.decision.start, choice.twice) == (Cause.CLAIMS_LOST, RUNS[-1].source_end, None)
     lane = both.lanes[0].lane
-    both.on(both.target, lambda cluster: Runs(cluster).file({(lane, 0): ()}))
+    both.on(both.target, lambda cluster: MappedRanges(cluster).persist({(lane, 0): ()}))
     choice = pending(both)
     assert (choice.lane.generation, choice.decision.start, choice.twice) == (1, 0, (0, SOURCE_END))
     chosen = links.plan_accept(both.source, both.target, LINK, "orders:0", at=TARGET_END).pending

@@ -39,7 +39,7 @@ async def made_again(cluster: Cluster) -> None:
 async def shorter(cluster: Cluster) -> None:
     """What was persisted goes on past the log's end, as after an unclean election."""
     (lane, *_) = (await show(cluster, LINK)).lanes
-    await Progress(cluster).file([replace(lane, target_end=TARGET_END + 1)])
+    await Progress(cluster).persist([replace(lane, target_end=TARGET_END + 1)])
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,11 @@ class Starting(Process):
 
 def stayed(start: Callable[[], Process]) -> int:
     """What the command exits with that starts this process and stays with it."""
-    return asyncio.run(stay(lambda: StartedJob("run-1", Path("log"), cast(Any, start()))))
+
+    async def started() -> StartedJob:
+        return StartedJob("run-1", Path("log"), cast(Any, start()))
+
+    return asyncio.run(stay(started))
 
 
 def test_a_link_that_is_ended_as_spark_starts_exits_as_any_program() -> None:

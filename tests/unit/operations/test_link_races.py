@@ -21,7 +21,7 @@ from anabranch.operations.links import create as creating
 from anabranch.operations.links.create import LinkBeingDeletedError, LinkExistsError
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs.topics import LINKS
-from anabranch.state.topics.control import ControlLostError, Links, Progress, Runs
+from anabranch.state.topics.control import ControlLostError, Links, MappedRanges, Progress
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
 from qa import links
@@ -206,7 +206,7 @@ def test_a_link_that_was_created_while_one_of_its_name_was_deleted_is_left(
     assert len(links.plan_delete(both.target, LINK).topics) == 1
 
 
-STEPS = (Positions, Journal, Runs, Progress, Links)
+STEPS = (Positions, Journal, MappedRanges, Progress, Links)
 
 
 @pytest.mark.parametrize("part", STEPS)

@@ -25,7 +25,7 @@ from anabranch.operations.links import change, delete
 from anabranch.operations.links import create as creating
 from anabranch.operations.links.create import LinkExistsError, LinkRefusedError
 from anabranch.state.codecs import topics as control_topics
-from anabranch.state.topics.control import Links, Progress, Runs, present
+from anabranch.state.topics.control import Links, MappedRanges, Progress, present
 from anabranch.state.topics.journal import Journal
 from anabranch.state.topics.positions import Positions
 from qa import links
@@ -64,7 +64,7 @@ def test_a_deletion_is_carried_out_as_it_was_shown_and_forgets_everything(both: 
         links.show(both.target, LINK)
 
     async def left(cluster: Cluster) -> list[object]:
-        stored, runs, progress, positions = Links(cluster), Runs(cluster), Progress(cluster), Positions(cluster)
+        stored, runs, progress, positions = Links(cluster), MappedRanges(cluster), Progress(cluster), Positions(cluster)
         for part in (stored, runs, progress, positions):
             await part.sync()
         claims = await Journal(cluster).read()

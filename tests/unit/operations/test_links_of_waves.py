@@ -35,7 +35,7 @@ def told(both: Lab, *states: LaneState) -> None:
     lanes = [replace(lane, state=one, updated_at_ms=now_ms()) for lane, one in zip(both.lanes, states, strict=True)]
 
     async def file(cluster: Cluster) -> None:
-        await Progress(cluster).file(lanes)
+        await Progress(cluster).persist(lanes)
 
     both.on(both.target, file)
 

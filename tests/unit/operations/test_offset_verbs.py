@@ -34,7 +34,7 @@ from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.records.encode import encode
 from anabranch.records.sequence import sequence_of
 from anabranch.state.maps.reading import LaneInDoubtError
-from anabranch.state.topics.control import Links, Runs, write
+from anabranch.state.topics.control import Links, MappedRanges, write
 from anabranch.state.topics.journal import Journal
 from qa import comparing as verify
 from qa import mirror_answers, offsets
@@ -115,7 +115,7 @@ def test_runs_past_the_end_of_the_log_are_in_doubt(both: Lab) -> None:
     """The log was cut since: nothing is answered, exported or compared of that lane, and each says so."""
 
     async def file(cluster: Cluster) -> None:
-        await Runs(cluster).file({(both.lanes[1].lane, 1): [MappedRange(40, 100, 5)]})
+        await MappedRanges(cluster).persist({(both.lanes[1].lane, 1): [MappedRange(40, 100, 5)]})
 
     both.on(both.target, file)
     assert (ask(both, 12, B).kind, ask(both, 12).kind) == (AnswerKind.UNKNOWN, AnswerKind.EXACT)
@@ -132,11 +132,11 @@ def test_runs_that_an_earlier_owner_persisted_late_hide_none_of_its_successor_s(
     lane = both.lanes[0].lane
 
     async def file(cluster: Cluster) -> None:
-        earlier, later = Runs(cluster), Runs(cluster)
+        earlier, later = MappedRanges(cluster), MappedRanges(cluster)
         earlier.claimed(lane, 5)
         later.claimed(lane, 9)
-        await later.file({(lane, 0): RUNS})
-        await earlier.file({(lane, 0): RUNS[:1]})
+        await later.persist({(lane, 0): RUNS})
+        await earlier.persist({(lane, 0): RUNS[:1]})
 
     answers = [ask(both, offset) for offset in range(SOURCE_END)]
     both.on(both.target, file)
@@ -151,7 +151,7 @@ def test_a_position_below_what_was_retired_is_older_than_the_map(
     lane = both.lanes[0].lane
 
     async def file(cluster: Cluster) -> None:
-        await Runs(cluster).file({(lane, 0): late or (), (lane, 2): RUNS[1:]})
+        await MappedRanges(cluster).persist({(lane, 0): late or (), (lane, 2): RUNS[1:]})
 
     both.on(both.target, file)
     both.there.served.do(lambda one: one.partition(TO_A.topic, 0).led.log.delete_before(10))
@@ -168,7 +168,7 @@ def test_of_segments_that_are_missing_the_log_tells_what_it_still_holds(both: La
     lane, far = both.lanes[0].lane, 3_000_000_000
 
     async def file(cluster: Cluster) -> None:
-        await Runs(cluster).file({(lane, 0): (), (lane, 2): (MappedRange(far + 15, 30, 5),)})
+        await MappedRanges(cluster).persist({(lane, 0): (), (lane, 2): (MappedRange(far + 15, 30, 5),)})
         meta, part = await cluster.partition(TO_A.topic, 0)
         batch = encode(records(20), producer_id=7_000, producer_epoch=0, sequence=sequence_of(far))
         assert await append(await cluster.connection(part.leader), TO_A.topic, meta.id, batch) == 0

@@ -56,7 +56,7 @@ def reports(both: Lab, owner: str) -> None:
     """A worker files where its first lane stands."""
 
     async def file(cluster: Cluster) -> None:
-        await Progress(cluster).file([replace(both.lanes[0], owner=owner, updated_at_ms=now_ms())])
+        await Progress(cluster).persist([replace(both.lanes[0], owner=owner, updated_at_ms=now_ms())])
 
     both.on(both.target, file)
 

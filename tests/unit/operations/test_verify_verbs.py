@@ -51,7 +51,7 @@ def file(both: Lab, run: VerifyRun, *lanes: LaneVerified) -> None:
     async def ask(cluster: Cluster) -> None:
         verified = VerifiedTopic(cluster)
         await verified.ensure()
-        await verified.file(run, lanes)
+        await verified.persist(run, lanes)
 
     both.on(both.target, ask)
 
@@ -164,7 +164,7 @@ def test_whoever_follows_a_comparison_hears_of_it_until_it_ends(both: Lab) -> No
     async def follow(cluster: Cluster) -> VerifyStatus:
         async def tell(found: VerifyStatus) -> None:
             heard.append(found.run)
-            await VerifiedTopic(cluster).file(done, [])
+            await VerifiedTopic(cluster).persist(done, [])
 
         return await showing.follow(cluster, LINK, tell, 0.0)
 

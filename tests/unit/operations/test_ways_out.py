@@ -24,7 +24,7 @@ from anabranch.protocol.endings import LaneStopped, Stop
 from anabranch.protocol.ways import WAYS, ways_out
 from anabranch.state.codecs import links as codec
 from anabranch.state.codecs import topics
-from anabranch.state.topics.control import Links, Progress, Runs
+from anabranch.state.topics.control import Links, MappedRanges, Progress
 from qa import links
 from tests.unit.link_lab import LINK, RUNS, SOURCE_END, A, Lab, lab
 
@@ -70,7 +70,7 @@ def stop(made: Lab, reason: Stop, offset: int) -> None:
     persisted = replace(
         made.lanes[0], state=LaneState.STOPPED, stop_reason=message, stop_offset=offset, position=offset
     )
-    made.on(made.target, lambda cluster: Progress(cluster).file([persisted]))
+    made.on(made.target, lambda cluster: Progress(cluster).persist([persisted]))
 
 
 def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
@@ -79,7 +79,7 @@ def test_a_lane_that_stopped_goes_on_as_was_accepted() -> None:
         place = SourcePartition(both.lanes[0].lane.topic_id, 0)
 
         async def decided(cluster: Cluster) -> list[MappedRange]:
-            stored, ranges = Links(cluster), Runs(cluster)
+            stored, ranges = Links(cluster), MappedRanges(cluster)
             await stored.sync()
             await ranges.sync()
             one = stored.decisions[LINK][place]
@@ -111,7 +111,7 @@ def test_a_lane_whose_target_was_cut_below_what_was_retired_goes_on_where_it_sta
         lane = both.lanes[0].lane
 
         async def retire(cluster: Cluster) -> None:
-            await Runs(cluster).file({(lane, 0): (), (lane, 2): RUNS[1:]})
+            await MappedRanges(cluster).persist({(lane, 0): (), (lane, 2): RUNS[1:]})
 
         both.on(both.target, retire)
         stop(both, Stop.POSITION_LOST, 20)

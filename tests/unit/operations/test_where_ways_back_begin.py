@@ -18,7 +18,7 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.operations.migrations import found, linking
 from anabranch.operations.migrations.found import PartedError, SourceShorterError
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import Journal
 from qa import links
 from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, A, B, Lab, append, lab
@@ -39,11 +39,11 @@ def copied_on(both: Lab, foreign: int = 0) -> None:
     at = TARGET_END + foreign
 
     async def write(cluster: Cluster) -> None:
-        runs, progress = Runs(cluster), Progress(cluster)
+        runs, progress = MappedRanges(cluster), Progress(cluster)
         await append(cluster, TO_A, foreign + 1)
         lane = both.lanes[0]
-        await runs.file({(lane.lane, 0): (*RUNS, MappedRange(SOURCE_END, at, 1))})
-        await progress.file([replace(lane, position=SOURCE_END + 1, target_end=at + 1, updated_at_ms=3_000)])
+        await runs.persist({(lane.lane, 0): (*RUNS, MappedRange(SOURCE_END, at, 1))})
+        await progress.persist([replace(lane, position=SOURCE_END + 1, target_end=at + 1, updated_at_ms=3_000)])
 
     both.on(both.source, lambda cluster: append(cluster, A, 1))
     both.on(both.target, write)

@@ -17,22 +17,21 @@ pytestmark = pytest.mark.unit
 SPARK_CALLS = {
     *(f"spark/verify/{name}.py" for name in ("batches", "log_ranges", "past_pins", "samples")),
     "spark/failures.py",
-    "spark/link/group_sync.py",
-    *(f"spark/streams/kafka_sink/{name}.py" for name in ("coordinator", "data_source")),
+    "spark/jobs/verify.py",
+    *(f"spark/link/{name}.py" for name in ("group_sync", "leases", "survey")),
+    *(f"spark/streams/kafka_sink/{name}.py" for name in ("coordinator", "data_source", "task")),
     "spark/streams/kafka_tables.py",
 }
-PROCESSES = {"sandbox/proxy_server.py"}
+WORKERS = {"copier/worker.py"}
+PROCESSES = {"kafka/simulated/server.py", "sandbox/proxy_server.py"}
+STARTS = re.compile(r"\basyncio\.(run|Runner|new_event_loop)\(|\brun_until_complete\(|import .*\bnew_event_loop\b")
 
 
 def test_event_loops_are_started_by_the_command_line_and_where_spark_calls() -> None:
     """An operation that started one of its own could not be awaited by the service."""
     root = structure.ROOT / "anabranch"
-    found = {
-        str(path.relative_to(root))
-        for path in root.rglob("*.py")
-        if re.search(r"\basyncio\.run\(", path.read_text("utf-8"))
-    }
-    assert {name for name in found if not name.startswith("cli/")} == SPARK_CALLS | PROCESSES
+    found = {str(path.relative_to(root)) for path in root.rglob("*.py") if STARTS.search(path.read_text("utf-8"))}
+    assert {name for name in found if not name.startswith("cli/")} == SPARK_CALLS | WORKERS | PROCESSES
 
 
 def tree(root: Path, **files: str) -> Path:

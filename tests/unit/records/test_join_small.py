@@ -120,7 +120,7 @@ def test_a_row_is_all_up_to_the_first_other_batch(
     parts = split(memoryview(buffer[:end]))
     assert row.joined == join([(memoryview(buffer), position, header) for position, header in parts])
     assert all(first + length < after for (first, length), (after, _) in pairwise(row.spans))
-    assert (row.batches, row.end, row.following, row.leader_epoch) == (whole, end, records[-1].offset + 1, 3)
+    assert (row.batches, row.size, row.end, row.leader_epoch) == (whole, end, records[-1].offset + 1, 3)
     header = read_header(row.joined)
     assert header.is_copyable
     assert (header.size, header.attributes, header.producer_id) == (len(row.joined), 0, -1)
@@ -155,7 +155,7 @@ def test_no_bytes_make_it_raise_or_hang(noise: bytes, at: int, byte: int, body: 
         row = row_of(buffer)
         assert (row is None) == (buffer is noise)
         if row is not None:
-            parts = split(memoryview(buffer[: row.end]))
+            parts = split(memoryview(buffer[: row.size]))
             assert row.joined == join([(memoryview(buffer), position, header) for position, header in parts])
 
 
@@ -169,7 +169,7 @@ def test_sizes_that_cannot_be_end_the_row(length: int, count: int) -> None:
     bad[17:21] = crc32c(bytes(bad[CRC_START : max(0, LOG_OVERHEAD + length)])).to_bytes(4, "big")
     row = row_of(good + bytes(bad))
     assert row is not None
-    assert (row.batches, row.end) == (1, len(good))
+    assert (row.batches, row.size) == (1, len(good))
 
 
 def test_times_too_far_apart_end_the_row() -> None:

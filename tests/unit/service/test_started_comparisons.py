@@ -51,7 +51,7 @@ async def tell(target: Cluster, run: str, state: RunState, verdict: str = "") ->
     verified = VerifiedTopic(target)
     await verified.ensure()
     made = {"run": run, "verdict": verdict, "samples": []} if verdict else None
-    await verified.file(VerifyRun(LINK, run, state, 1, now_ms(), 10, 3, 20, 200, 0, OPTIONS, {}), [], made)
+    await verified.persist(VerifyRun(LINK, run, state, 1, now_ms(), 10, 3, 20, 200, 0, OPTIONS, {}), [], made)
 
 
 @pytest.fixture

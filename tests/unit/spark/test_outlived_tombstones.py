@@ -70,7 +70,7 @@ def report(both: Lab, hours_ago: float, copied: int = SOURCE_END) -> None:
     )
 
     async def file(cluster: Cluster) -> None:
-        await Progress(cluster).file([lane])
+        await Progress(cluster).persist([lane])
 
     both.on(both.target, file)
 
@@ -83,7 +83,7 @@ def compare(both: Lab, upto: int) -> None:
         verified = VerifiedTopic(cluster)
         await verified.ensure()
         run = VerifyRun(LINK, "verify-1", RunState.DONE, 1, 2, upto, upto, upto, 1, 0, {}, {key: (upto, upto)})
-        await verified.file(run, [LaneVerified(key, "verify-1", (0, upto), (0, upto), (), now_ms())])
+        await verified.persist(run, [LaneVerified(key, "verify-1", (0, upto), (0, upto), (), now_ms())])
 
     both.on(both.target, file)
 

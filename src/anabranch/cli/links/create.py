@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from anabranch.cli import render
 from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import typed_target
+from anabranch.cli.links import render
 from anabranch.cli.links.follow import SyncGroupsOption, SyncIntervalOption, followed
 from anabranch.cli.located import contexts
 from anabranch.cli.options import TargetOption

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from anabranch.cli import render
 from anabranch.cli.applying import PlannedChange, apply_change
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import repeated
+from anabranch.cli.links import render
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.running import on_target, run

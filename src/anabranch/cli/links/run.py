@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -19,7 +20,6 @@ from anabranch.cli.running import run as run_verb
 from anabranch.config.jobspec import write_spec
 from anabranch.errors import ProtocolError
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.reports import LinkStatus
 from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs.outcome import JobFailedError, not_begun
 from anabranch.operations.jobs.startedjob import StartedJob
@@ -27,6 +27,7 @@ from anabranch.operations.jobs.submission import Submission
 
 if TYPE_CHECKING:
     from anabranch.kafka.cluster import Cluster
+    from anabranch.operations.links.run import RunOptions, RunPlan
 
 _NOT_FOUND_YET = (
     "`link stop` finds a driver once `link show` names its plan; before that end it where it waits, on YARN by: "
@@ -82,25 +83,25 @@ def run(
     --deploy-mode, --archive, --file and --spec see docs/how-to/run-on-a-cluster.md.
     """
     from anabranch.operations.jobs import launcher
+    from anabranch.operations.links.run import RunOptions
 
     how = Submission(master, settings_of(conf), archive, tuple(file or ()), deploy_mode is DeployMode.CLUSTER)
     cluster = target(ctx, target_name)
-    status = run_verb(_status(cluster, link))
-    source = contexts(ctx).get(status.spec.source.context)
-    seconds = lease_seconds or status.spec.lease_seconds
+    options = RunOptions(beside=True, lease_seconds=lease_seconds, detached=detach, log_format=log_format)
+    planned = run_verb(_plan(cluster, link, how, options))
+    source = contexts(ctx).get(planned.source)
     if only_spec is not None:
         how.check()
         how.check_named(source, cluster)
-        write_spec(only_spec, launcher.job_spec(how.sent(cluster), how.sent(source), link, seconds))
+        write_spec(only_spec, launcher.job_spec(how.sent(cluster), how.sent(source), link, planned.lease_seconds))
         typer.echo(f"the link's job is described in {only_spec}", err=True)
         return
-    directory = platformdirs.user_state_path("anabranch") / "link" / link
-    _warn_of_another(status, target_name, log_format)
+    _warn_of_another(planned, target_name)
+    start = _Start(cluster, source, planned, how, platformdirs.user_state_path("anabranch") / "link" / link)
     if detach:
-        started = launcher.start_link(cluster, source, link, how, seconds, directory, log_format, detached=True)
-        run_verb(_await_begin(started, how, status, cluster, target_name))
+        run_verb(_until_begun(start, target_name))
         return
-    code = run_verb(stay(lambda: launcher.start_link(cluster, source, link, how, seconds, directory, log_format)))
+    code = run_verb(stay(start.alone))
     if how.in_cluster:
         _left(link, code, repeated(target_name))
     if code == 0 and log_format is LogFormat.TEXT:
@@ -111,50 +112,67 @@ def run(
     raise typer.Exit(code)
 
 
-async def stay(start: Callable[[], StartedJob]) -> int:
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A planned run of a link, and what it is started with."""
+
+    target: ClusterContext
+    source: ClusterContext
+    planned: RunPlan
+    how: Submission
+    directory: Path
+
+    async def on(self, cluster: Cluster) -> StartedJob:
+        """Start it; raises what ``operations.links.run.apply`` raises."""
+        from anabranch.operations.links import run
+
+        return await run.apply(cluster, (self.source, self.target), self.planned, self.how, self.directory)
+
+    async def alone(self) -> StartedJob:
+        """Start it, and ask the target nothing more: the job has connections of its own."""
+        async with on_context(self.target) as cluster:
+            return await self.on(cluster)
+
+
+async def stay(start: Callable[[], Awaitable[StartedJob]]) -> int:
     """Start the link's job, and stay until it ends or is interrupted; returns its exit code.
 
     Ctrl-C, SIGTERM and SIGHUP end the leases cleanly: requests in flight are answered, claims are released.
     """
     async with Tied() as tied:
-        code = await tied.take(start()).ended()
+        code = await tied.take(await start()).ended()
     # Told to end before it could do so cleanly, as Spark was starting: what any program exits with then.
     return 128 + tied.asked[0] if tied.asked and code < 0 else code
 
 
-async def _status(target: ClusterContext, link: str) -> LinkStatus:
-    from anabranch.operations.links.show import show
+async def _plan(target: ClusterContext, link: str, how: Submission, options: RunOptions) -> RunPlan:
+    from anabranch.operations.links import run
 
     async with on_context(target) as cluster:
-        return await show(cluster, link)
+        return await run.plan(cluster, link, how.master, options)
 
 
-def _warn_of_another(status: LinkStatus, target_name: str | None, log_format: LogFormat) -> None:
+def _warn_of_another(planned: RunPlan, target_name: str | None) -> None:
     """Warn of another run: two do no harm, but take lanes from each other."""
-    if status.runs and log_format is LogFormat.TEXT:
-        command = f"anabranch link stop {status.spec.id}{repeated(target_name)}"
-        have = "has" if len(status.runs) == 1 else "have"
-        typer.echo(f"{', '.join(status.runs)} {have} reported within the last minute; to end it: {command}", err=True)
+    if planned.runs and planned.options.log_format is LogFormat.TEXT:
+        command = f"anabranch link stop {planned.link}{repeated(target_name)}"
+        have = "has" if len(planned.runs) == 1 else "have"
+        typer.echo(f"{', '.join(planned.runs)} {have} reported within the last minute; to end it: {command}", err=True)
 
 
-async def _await_begin(
-    started: StartedJob, how: Submission, before: LinkStatus, target: ClusterContext, target_name: str | None
-) -> None:
-    """Wait until the run has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
+async def _until_begun(start: _Start, target_name: str | None) -> None:
+    """Start it, and wait until it has planned its lanes, so that `link stop` finds it; Ctrl-C leaves it alone.
 
     A driver in the cluster chooses the name of its run itself: it is any run that had not planned before.
     """
-    async with on_context(target) as cluster:
-        await _until_planned(started, how, before, cluster, repeated(target_name))
-
-
-async def _until_planned(started: StartedJob, how: Submission, before: LinkStatus, target: Cluster, typed: str) -> None:
     from anabranch.operations.links.run import BegunRun, begun
 
-    link, planned = before.spec.id, None if before.plan is None else before.plan.owner
-    name = "spark-submit" if how.in_cluster else started.run
-    typer.echo(f"{name} starts as process {started.pid}; its log is {started.log}", err=True)
-    began = await begun(target, link, started, in_cluster=how.in_cluster, planner_before=planned)
+    how, link, typed = start.how, start.planned.link, repeated(target_name)
+    async with on_context(start.target) as cluster:
+        started = await start.on(cluster)
+        name = "spark-submit" if how.in_cluster else started.run
+        typer.echo(f"{name} starts as process {started.pid}; its log is {started.log}", err=True)
+        began = await begun(cluster, link, started, in_cluster=how.in_cluster, planner_before=start.planned.planner)
     if began is BegunRun.PLANNED:
         typer.echo(f"it runs; end it with: anabranch link stop {link}{typed}", err=True)
     elif began is BegunRun.SUBMITTED:

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from rich.console import Group
 
-from anabranch.cli import render
 from anabranch.cli.groups import render as render_groups
+from anabranch.cli.links import render
+from anabranch.cli.links.watch import watch
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, console, emit
 from anabranch.cli.running import on_target, run
-from anabranch.cli.watch import watch
 from anabranch.errors import InvalidFieldError
 from anabranch.operations.documents import plain
 

@@ -49,9 +49,9 @@ class CopiedRecords:
         """A batch was acknowledged; raises RangeOrderError."""
         if ranges[0].target > self.target_end and self.target_gap is None:
             self.target_gap = (self.target_end, ranges[0].target)
-        for run in ranges:
-            self.book.append(run)
-            self.tally.records += run.length
+        for mapped in ranges:
+            self.book.append(mapped)
+            self.tally.records += mapped.length
         self.position = self.tally.position = ranges[-1].source_end
         self.target_end = ranges[-1].target_end
         self.tally.bytes += size

@@ -37,7 +37,7 @@ class LanePhase(Enum):
 
 
 OWNED = frozenset({LanePhase.RUNNING, LanePhase.STOPPED})
-"""Phases in which a lane that was won has runs to persist and a claim to give back."""
+"""Phases in which a lane that was won has ranges to persist and a claim to give back."""
 
 
 class Lane:
@@ -206,6 +206,12 @@ class Lane:
     def drained(self) -> bool:
         """Whether nothing that was fetched is on its way any more."""
         return not self.fetched.batches and (self.active is None or not self.active.pipeline.in_flight)
+
+    @property
+    def sent_to(self) -> int:
+        """The source offset after the last record sent, acknowledged or not; the position where nothing is owned."""
+        position = self.copied.position
+        return position if self.active is None else max(position, self.active.pipeline.next_offset)
 
     @property
     def reached(self) -> int:

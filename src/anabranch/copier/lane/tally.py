@@ -47,7 +47,7 @@ class Tally:
         self._seen = (self.records, self.bytes, now)
 
     def add_found(self, ranges: OffsetMap) -> None:
-        """Count what of these runs was copied and not counted: by an owner that was killed before it persisted that.
+        """Count what of these ranges was copied and not counted: by an owner that was killed before it persisted that.
 
         Its bytes are an estimate, from the mean size of what was counted.
         """

@@ -7,7 +7,7 @@ from typing import Self
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.state.segments.index import HELD
-from anabranch.state.topics.control import Links, Progress, Runs
+from anabranch.state.topics.control import Links, MappedRanges, Progress
 from anabranch.state.topics.journal import GapRecords, Journal
 
 
@@ -19,9 +19,9 @@ class ControlTopics:
     progress: Progress
     journal: Journal
     gap_records: GapRecords
-    runs: Runs
+    ranges: MappedRanges
 
     @classmethod
     def of(cls, target: Cluster) -> Self:
         """Nothing is read yet."""
-        return cls(Links(target), Progress(target), Journal(target), GapRecords(target), Runs(target, HELD))
+        return cls(Links(target), Progress(target), Journal(target), GapRecords(target), MappedRanges(target, HELD))

@@ -44,4 +44,4 @@ class ControlWatch:
             self._on_read(started)
             # Read by takeovers and where gaps are written, which may be never while a lease lasts.
             await self._topics.gap_records.check()
-            await self._topics.runs.check()
+            await self._topics.ranges.check()

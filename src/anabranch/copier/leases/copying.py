@@ -29,7 +29,7 @@ LET_GO_S = 5.0
 
 
 class Copying:
-    """Copies ``lanes``, which come and go; nothing is persisted where ``may_file`` does not allow it."""
+    """Copies ``lanes``, which come and go; nothing is persisted where ``may_persist`` does not allow it."""
 
     def __init__(
         self,
@@ -40,24 +40,24 @@ class Copying:
         lanes: Sequence[Lane],
         resumable: ResumableLanes,
         gate: WriteGate,
-        may_file: Callable[[], bool],
+        may_persist: Callable[[], bool],
     ) -> None:
         self.tasks = Tasks()
         self._lanes = lanes
         self._gate = gate
-        self._may_file = may_file
-        self._filing = asyncio.Lock()
+        self._may_persist = may_persist
+        self._persisting = asyncio.Lock()
         self._resumable = resumable
-        self._progress, self._runs = topics.progress, topics.runs
-        journal, gap_records, progress, runs = topics.journal, topics.gap_records, topics.progress, topics.runs
+        self._progress, self._ranges = topics.progress, topics.ranges
+        journal, gap_records, progress, ranges = topics.journal, topics.gap_records, topics.progress, topics.ranges
         self._gap_writer = GapWriter(gap_records, journal, self._queued, self._lost)
         self._fetcher = Fetcher(source, gate, self._queued, self._gap_writer.submit)
         self._takeovers = takeover_manager(
-            owner, source, target, journal, gap_records, progress, runs, self._taken, gate
+            owner, source, target, journal, gap_records, progress, ranges, self._taken, gate
         )
         self._senders = Senders(gate, self._fetcher.wake, self._takeovers.wake)
         others = OtherOwners(owner, journal, progress)
-        self._writer = ProgressWriter(owner, lanes, runs, progress, others.report, self._gap_writer.forget, gate)
+        self._writer = ProgressWriter(owner, lanes, ranges, progress, others.report, self._gap_writer.forget, gate)
         self._transactions = OpenTransactionWatch(source)
         self._foreign_writers = ForeignWriters(target, journal.claims.producer_ids)
 
@@ -83,25 +83,25 @@ class Copying:
         self._fetcher.add(lanes)
         self.wake()
 
-    async def file(self, *, everything: bool = False) -> None:
-        """File how far the lanes have come."""
-        if self._may_file():
-            async with self._filing:
-                await self._writer.file(everything=everything)
+    async def persist(self, *, everything: bool = False) -> None:
+        """Persist how far the lanes have come."""
+        if self._may_persist():
+            async with self._persisting:
+                await self._writer.persist(everything=everything)
 
-    async def file_last(self) -> None:
-        """File how far the lanes have come, before the end."""
-        if self._may_file():
-            async with self._filing:
-                await self._writer.file_last()
+    async def persist_last(self) -> None:
+        """Persist how far the lanes have come, before the end."""
+        if self._may_persist():
+            async with self._persisting:
+                await self._writer.persist_last()
 
     async def settle(self, lane: Lane) -> None:
-        """Send no more of a lane, let what is in flight be answered, and file."""
+        """Send no more of a lane, let what is in flight be answered, and persist."""
         self._senders.remove(lane)
         deadline = time.monotonic() + LET_GO_S
         while time.monotonic() < deadline and lane.active is not None and lane.active.awaits_answers:
             await asyncio.sleep(0.002)
-        await self.file(everything=True)
+        await self.persist(everything=True)
 
     async def forgo(self, lane: Lane) -> None:
         """A lane was left: nothing of a takeover is under way when this returns."""
@@ -110,7 +110,7 @@ class Copying:
     async def release(self, lane: Lane) -> None:
         """Say that a lane is free that was left, and give its claim back; raises ClusterError."""
         if self._gate.is_fresh:
-            await self._progress.file([self._writer.report(lane)])
+            await self._progress.persist([self._writer.report(lane)])
             await self.give_back(lane)
 
     async def give_back(self, lane: Lane) -> None:
@@ -121,7 +121,7 @@ class Copying:
 
     def remove(self, lane: Lane) -> None:
         """The lane is this worker's no more."""
-        self._runs.leave(lane.assignment.lane)
+        self._ranges.leave(lane.assignment.lane)
         self._senders.remove(lane)
         lane.active = None
 

@@ -32,7 +32,7 @@ class CopiesLanes(Protocol):
         """Copy these, too."""
 
     async def settle(self, lane: Lane) -> None:
-        """Let what is in flight be answered, and file."""
+        """Let what is in flight be answered, and persist."""
 
     async def release(self, lane: Lane) -> None:
         """Say that a lane is free whose claim is this worker's, and give that back; raises ClusterError."""

@@ -29,8 +29,8 @@ class ResumableLanes:
     def lane(self, assignment: LaneAssignment, link_mode: ModePolicy | None, *, knows_ranges: bool) -> Lane:
         """The lane as this worker left it, or as it was persisted.
 
-        ``link_mode`` is what the link asks for, None while that is not known; ``knows_ranges``: the persisted runs were
-        read.
+        ``link_mode`` is what the link asks for, None while that is not known; ``knows_ranges``: the persisted ranges
+        were read.
         """
         topics, lane = self._topics, Lane(assignment)
         kept = self._kept.pop(lane.key, None)
@@ -44,7 +44,7 @@ class ResumableLanes:
         )
         if kept is not None and mine:
             _take_from(lane, kept)
-            topics.runs.keep_news(assignment.lane)
+            topics.ranges.keep_news(assignment.lane)
         else:
             self._read(lane, persisted, knows_ranges)
         copied, last = lane.copied, lane.copied.book.last
@@ -52,7 +52,7 @@ class ResumableLanes:
             copied.position, copied.target_end = last.source + last.length, last.target + last.length
         if persisted is not None:
             copied.source_epoch, copied.target_epoch = persisted.source_epoch, persisted.target_epoch
-            # Another's last runs may not be read yet, and what is none to be copied has no run.
+            # Another's last ranges may not be read yet, and what is none to be copied has no range.
             copied.position = max(copied.position, persisted.position)
             copied.target_end = max(copied.target_end, persisted.target_end)
         if lane.mapped_because is not None and link_mode not in {None, ModePolicy.MAPPED}:
@@ -64,17 +64,17 @@ class ResumableLanes:
         return lane
 
     def _read(self, lane: Lane, persisted: LaneProgress | None, knows_ranges: bool) -> None:
-        runs, key, copied = self._topics.runs, lane.assignment.lane, lane.copied
+        ranges, key, copied = self._topics.ranges, lane.assignment.lane, lane.copied
         # Segments that contradict each other (an older one was stored late, after a truncation): the takeover meets
         # them again, and says so of this lane alone.
         try:
-            copied.book = runs.book(key)
+            copied.book = ranges.book(key)
         except RangeOrderError:
             copied.is_map_incomplete = True
-        copied.is_map_incomplete = copied.is_map_incomplete or not knows_ranges or runs.lacks(key)
+        copied.is_map_incomplete = copied.is_map_incomplete or not knows_ranges or ranges.lacks(key)
         if persisted is not None:
             copied.tally = Tally(persisted.records, persisted.bytes, persisted.position)
-            copied.tally.add_found(copied.book.map)  # runs are persisted before the progress that counts them
+            copied.tally.add_found(copied.book.map)  # ranges are persisted before the progress that counts them
             lane.status.mode, lane.status.mode_reason = persisted.mode, persisted.mode_reason
         elif copied.book.last is not None:
             copied.tally.position = copied.book.last.source_end  # nobody of this link copied it: it was adopted

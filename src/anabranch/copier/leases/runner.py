@@ -34,7 +34,7 @@ from anabranch.model.lane import LaneAssignment, LaneMode
 
 SETTLE_S = 5.0
 """How long after a plan workers may still ask for lanes."""
-FILE_S = 1.0
+PERSIST_S = 1.0
 
 
 class LeaseRunner:
@@ -100,10 +100,10 @@ class LeaseRunner:
         while True:
             try:
                 await self._watch.read()
-                # Who keeps the lanes that it has needs no runs of others: they are much, and read by all.
+                # Who keeps the lanes that it has needs no ranges of others: they are many, and read by all.
                 self._knows_ranges = lease.homes.get(self.owner) != fingerprint(self._membership.staying())
                 if self._knows_ranges:
-                    await self._topics.runs.sync()
+                    await self._topics.ranges.sync()
                 break
             except AnabranchError as error:
                 if not passing(error):
@@ -120,14 +120,14 @@ class LeaseRunner:
             self._membership.assign()
 
     async def work(self, seconds: float) -> None:
-        """Copy for some seconds, or until the lease is over; then file."""
+        """Copy for some seconds, or until the lease is over; then persist."""
         deadline = time.monotonic() + seconds
         while not self.over and time.monotonic() < deadline:
             await asyncio.sleep(min(0.05, max(0.0, deadline - time.monotonic())))
             self._check()
             if not self.over and time.monotonic() >= self._until:
                 self.over = "the lease is over"
-        await self._file()
+        await self._persist()
 
     async def copy_on(self, halt: asyncio.Event, seconds: float) -> bool:
         """Copy on after a lease, for some seconds at most; True where ``halt`` was set: the next lease is there.
@@ -146,13 +146,13 @@ class LeaseRunner:
             except TimeoutError:
                 pass
             self._check()
-            if time.monotonic() - persisted >= FILE_S:
-                await self._file()
+            if time.monotonic() - persisted >= PERSIST_S:
+                await self._persist()
                 persisted = time.monotonic()
         return True
 
     async def end(self, drain: float) -> None:
-        """Let what is in flight be answered, file, release; then nothing runs any more until the next lease."""
+        """Let what is in flight be answered, persist, release; then nothing runs any more until the next lease."""
         copying, membership = self._copying, self._membership
         await membership.leave_home()  # else what is asked for while lanes are let go would have others asked for
         await membership.until_left(drain)
@@ -162,7 +162,7 @@ class LeaseRunner:
         try:
             async with asyncio.timeout(drain):
                 if copying.is_running:
-                    await copying.file_last()
+                    await copying.persist_last()
                 if self._alive() and not self._is_deleted:
                     await asyncio.gather(*(copying.give_back(lane) for lane in owned))
         except (AnabranchError, TimeoutError):
@@ -204,9 +204,9 @@ class LeaseRunner:
         """The lease is over, and nothing is copied after it."""
         self.over, self.is_final = why, True
 
-    async def _file(self, *, everything: bool = False) -> None:
+    async def _persist(self, *, everything: bool = False) -> None:
         if self._copying.is_running:
-            await self._copying.file(everything=everything)
+            await self._copying.persist(everything=everything)
 
     # -- what is wanted --------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ class Handover:
             replace(one, owner=self._owner, state=LaneState.WAITING, stop_reason=None, updated_at_ms=now_ms())
             for one in persisted
         ]
-        await self._progress.file(asking)
+        await self._progress.persist(asking)
 
     def taken(self, wanted: LaneAssignment) -> None:
         """The lane is this worker's: what it asked before is answered."""

@@ -26,7 +26,7 @@ from anabranch.protocol.pipeline import Pipeline
 from anabranch.protocol.tail import GRANT
 from anabranch.protocol.takeover import takeover
 from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import Journal
 
 
@@ -34,7 +34,7 @@ from anabranch.state.topics.journal import Journal
 class _Failed:
     """What attempts that failed leave for the next one: it finds a claim of this owner as the lane's last.
 
-    ``is_stale``: an earlier owner may have persisted since.  ``book`` is of the runs that were read again for an
+    ``is_stale``: an earlier owner may have persisted since.  ``book`` is of the ranges that were read again for an
     attempt.
     """
 
@@ -53,7 +53,7 @@ class LaneTakeover:
         completion: MapCompletion,
         journal: Journal,
         progress: Progress,
-        ranges: Runs,
+        ranges: MappedRanges,
         gate: WriteGate,
         on_taken: Callable[[Lane, TargetPartition], None],
     ) -> None:
@@ -98,7 +98,7 @@ class LaneTakeover:
         # Who was cut off, or was stopped, learns by its own claim that another had the lane since.
         others = others or not self._journal.claims.untouched_since(lane.key, known_to - 1, ownership.producer_id)
         if others:
-            # They may have persisted runs, and forgotten gap records behind them, until this takeover fenced them.
+            # They may have persisted ranges, and forgotten gap records behind them, until this takeover fenced them.
             await self._refresh_ranges(lane, others)
         if ownership.mode is LaneMode.MAPPED:  # identity owners share a claim, and none of them is the later one
             await self._check_latest(lane, ownership)
@@ -159,7 +159,7 @@ class LaneTakeover:
         return target, ownership
 
     async def _refresh_ranges(self, lane: Lane, others: bool = False) -> bool:
-        """Take the runs that another owner has persisted since, if one had the lane; gap records that those cover may
+        """Take the ranges that another owner has persisted since, if one had the lane; gap records that those cover may
         be
         forgotten.  Returns whether one had it."""
         claims = self._journal.claims.claims(lane.key)
@@ -216,7 +216,7 @@ class LaneTakeover:
 
 
 def _persisted(lane: Lane, told: LaneProgress | None) -> Persisted | None:
-    """Where the lane's runs end; the epoch as this process was acknowledged, or took the lane over, or as was
+    """Where the lane's ranges end; the epoch as this process was acknowledged, or took the lane over, or as was
     persisted.
 
     What was persisted of the epoch is older than what this process knows, but where another had the lane since.

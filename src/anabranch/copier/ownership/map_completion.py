@@ -14,7 +14,7 @@ from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.ownership import Ownership
 from anabranch.state.maps.rebuild import LaneLog, LogRange, UnknownSourceError, rebuild
 from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from anabranch.state.topics.journal import GapRecords, Journal
 
 
@@ -22,7 +22,7 @@ class MapCompletion:
     """Completes the maps of lanes that were just taken over, from what is persisted and from the target's headers."""
 
     def __init__(
-        self, target: Cluster, journal: Journal, gap_records: GapRecords, ranges: Runs, gate: WriteGate
+        self, target: Cluster, journal: Journal, gap_records: GapRecords, ranges: MappedRanges, gate: WriteGate
     ) -> None:
         self._target = target
         self._gate = gate
@@ -34,8 +34,8 @@ class MapCompletion:
         """Bring the lane's book up to its last batch in the target's log.
 
         Where the log was truncated, the cut is persisted before anything is sent: what will lie there next is something
-        else, and runs are believed below the log's end.  In a lane without gaps the shift between both sides only
-        ever grows, so where it is the same at both ends of what is missing, one run covers it; else the headers in
+        else, and ranges are believed below the log's end.  In a lane without gaps the shift between both sides only
+        ever grows, so where it is the same at both ends of what is missing, one range covers it; else the headers in
         between are read.  Raises OwnershipEnded, LaneStopped, UnknownSourceError, ClusterError.
         """
         try:
@@ -52,7 +52,9 @@ class MapCompletion:
                 book = await self._below_retired(lane, ownership)
             lane.copied.book = book
             self.check_owned(lane, ownership)
-            await self._ranges.file({(lane.assignment.lane, number): ranges for number, ranges in book.unpersisted()})
+            await self._ranges.persist(
+                {(lane.assignment.lane, number): ranges for number, ranges in book.unpersisted()}
+            )
         if ownership.is_replaced:
             lane.copied.book = await self._from_log(lane, ownership)
             return
@@ -63,7 +65,7 @@ class MapCompletion:
                 book.append(MappedRange(start, start, ownership.position - start))
             return
         from_source = last.source + last.length if last is not None else None
-        # Where a person had the lane begin again, it has the runs of the generation before.
+        # Where a person had the lane begin again, it has the ranges of the generation before.
         from_target = max(0 if last is None else last.target_end, self._first_target(lane, ownership))
         if from_target >= ownership.tail_end:
             return
@@ -81,8 +83,8 @@ class MapCompletion:
         log = LaneLog(lane.key, self._journal.claims.producer_ids(lane.key), self._gap_records.gap_records, book.map)
         found = await rebuild(self._target, within, log, near)
         try:
-            for run in found:
-                book.append(run)
+            for mapped in found:
+                book.append(mapped)
         except RangeOrderError:
             lane.copied.book = await self._from_log(lane, ownership)
 
@@ -146,9 +148,9 @@ class MapCompletion:
         found = await rebuild(self._target, within, log, near)
         until = found[0].target if found else ownership.tail_end
         book = await self._ranges.cut(lane.assignment.lane, lane.copied.book, until)
-        for run in found:
-            book.append(run)
-        book.refile(book.first)
+        for mapped in found:
+            book.append(mapped)
+        book.persist_again(book.first)
         return book
 
     def _first_target(self, lane: Lane, ownership: Ownership) -> int:

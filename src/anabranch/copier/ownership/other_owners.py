@@ -43,7 +43,7 @@ class OtherOwners:
         if holder.partition("/")[0] == self._run and not was_lost(lane):
             return False
         if 0 <= now_ms() - claims[-1].claim.claimed_at_ms < SILENCE_S * 1000:
-            return True  # who has claimed just now has had no time to file
+            return True  # who has claimed just now has had no time to persist
         heard = self._progress.liveness.get(lane.assignment.lane)
         if heard is None or heard[0] == self._owner:
             return False

@@ -23,7 +23,7 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.offsets.errors import RangeOrderError
 from anabranch.protocol.claims import ClaimState
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import GapRecords, Journal
 
 AT_ONCE = 16
@@ -161,12 +161,12 @@ def takeover_manager(
     journal: Journal,
     gap_records: GapRecords,
     progress: Progress,
-    runs: Runs,
+    ranges: MappedRanges,
     on_taken: Callable[[Lane, TargetPartition], None],
     gate: WriteGate,
 ) -> TakeoverManager:
     """The takeover manager of one worker, with its parts."""
-    access = TargetAccess(target, journal, gap_records, runs)
-    completion = MapCompletion(target, journal, gap_records, runs, gate)
-    takeover = LaneTakeover(owner, source, access, completion, journal, progress, runs, gate, on_taken)
+    access = TargetAccess(target, journal, gap_records, ranges)
+    completion = MapCompletion(target, journal, gap_records, ranges, gate)
+    takeover = LaneTakeover(owner, source, access, completion, journal, progress, ranges, gate, on_taken)
     return TakeoverManager(OtherOwners(owner, journal, progress), takeover, OwnershipUpkeep(access, on_taken), journal)

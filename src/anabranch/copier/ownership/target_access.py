@@ -10,7 +10,7 @@ from anabranch.model.acls import AclOperation
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneAssignment
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from anabranch.state.topics.journal import GapRecords, Journal
 
 PURPOSE = "produce"
@@ -25,13 +25,13 @@ class TargetAccess:
     ``by_coordinator`` says that this principal may not write markers, and fences through transaction coordinators.
     """
 
-    def __init__(self, cluster: Cluster, journal: Journal, gap_records: GapRecords, runs: Runs) -> None:
+    def __init__(self, cluster: Cluster, journal: Journal, gap_records: GapRecords, ranges: MappedRanges) -> None:
         self.cluster = cluster
         self.expiration_ms: int | None = None
         self.longest_expiration_ms = 0
         self._journal = journal
         self._gap_records = gap_records
-        self._runs = runs
+        self._ranges = ranges
         self._asked_ms = self._rights_asked_ms = 0
         self._by_coordinator: bool | None = None
 
@@ -59,7 +59,7 @@ class TargetAccess:
             self.cluster,
             self._journal,
             self._gap_records,
-            self._runs,
+            self._ranges,
             assignment,
             purpose,
             start,

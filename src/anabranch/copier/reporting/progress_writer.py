@@ -1,4 +1,4 @@
-"""Persisting, about once a second, how far the lanes of a worker have come: runs first, then progress.
+"""Persisting, about once a second, how far the lanes of a worker have come: ranges first, then progress.
 
 Segments that tell of nothing which either log still holds are persisted as empty, ``MOST_RETIRED`` at a time
 (:mod:`anabranch.state.segments.retiring`).
@@ -22,10 +22,10 @@ from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import Progress, Runs
+from anabranch.state.topics.control import MappedRanges, Progress
 
 STEP_LANES = 25
-"""Lanes of which the reports are made before others may run; those of one lane and its runs are of one moment."""
+"""Lanes of which the reports are made before others may run; those of one lane and its ranges are of one moment."""
 CHECK_S = 10.0
 """Seconds between two looks at what earlier owners' requests may have overwritten, carried out late."""
 MOST_RETIRED = 200
@@ -35,17 +35,17 @@ Forget = Callable[[Iterable[Lane], Callable[[], Awaitable[frozenset[str]]]], Awa
 
 
 class ProgressWriter:
-    """Files runs and progress of the lanes of one worker, ``owner``.
+    """Persists ranges and progress of the lanes of one worker, ``owner``.
 
     ``is_anothers`` says of a lane that is being taken over whether somebody else tells of it; ``forget`` forgets gap
-    records behind runs, given what checks that those are there.
+    records behind ranges, given what checks that those are there.
     """
 
     def __init__(
         self,
         owner: str,
         lanes: Sequence[Lane],
-        ranges: Runs,
+        ranges: MappedRanges,
         progress: Progress,
         is_anothers: Callable[[Lane], bool],
         forget: Forget,
@@ -63,8 +63,8 @@ class ProgressWriter:
         """Lanes of which segments are to be persisted again."""
         self._checked_at = time.monotonic()
 
-    async def file(self, *, everything: bool = False) -> None:
-        """Store runs, then progress: progress never tells of records whose runs are not persisted.
+    async def persist(self, *, everything: bool = False) -> None:
+        """Store ranges, then progress: progress never tells of records whose ranges are not persisted.
 
         With ``everything`` nothing waits for a later round.
         """
@@ -89,7 +89,7 @@ class ProgressWriter:
                 if not self._gate.is_fresh:
                     self._schedule.forget()
                     return
-            # Gap records are forgotten behind runs, so those of lanes that have some are persisted each time before.
+            # Gap records are forgotten behind ranges, so those of lanes that have some are persisted each time before.
             chosen = set(due)
             others = [
                 lane
@@ -111,12 +111,12 @@ class ProgressWriter:
             retired = self._retire(due, segments)
             reports.sort(key=lambda one: one.lane)  # neighbours share the most bytes when they are compressed
             if segments:
-                await self._ranges.file(segments)
+                await self._ranges.persist(segments)
             self._overwritten -= {lane.key for lane in (*due, *others)}
             for key, until in retired.items():
                 self._ranges.retired(key, until)
             if reports:
-                await self._progress.file(reports)
+                await self._progress.persist(reports)
             for lane, told in known.items():
                 lane.copied.target_epoch = told  # of a lane that runs no longer it is persisted still
             if settled:
@@ -125,18 +125,18 @@ class ProgressWriter:
             BaseException
         ) as error:  # a lane that is let go may be cancelled in here, and has persisted for all of them
             for book, number in persisting:
-                book.refile(number)
+                book.persist_again(number)
             self._schedule.forget()
             if not isinstance(error, AnabranchError) or not passing(error):
                 raise
 
-    async def file_last(self) -> None:
-        """File everything, and once more what earlier owners' late requests have overwritten: nobody is there later
+    async def persist_last(self) -> None:
+        """Persist everything, and once more what earlier owners' late requests have overwritten: nobody is there later
         to look.  What passes by itself is not raised: then it is left as it is."""
-        await self.file(everything=True)
+        await self.persist(everything=True)
         try:
             if self._gate.is_fresh and await self._check_persisted():
-                await self.file(everything=True)
+                await self.persist(everything=True)
         except AnabranchError as error:
             if not passing(error):
                 raise
@@ -167,7 +167,7 @@ class ProgressWriter:
         return retired
 
     async def _check_persisted(self) -> frozenset[str]:
-        """Have filed again what somebody else has overwritten, and return the lanes of which that is still to be done.
+        """Have what somebody else has overwritten persisted again; returns the lanes of which that is still to be done.
 
         A request of an earlier owner may be carried out late.  What was persisted of an identity lane tells of no
         owner, so that readers take the last of it, and once gap records are forgotten it is what tells of a mapped one.
@@ -182,6 +182,6 @@ class ProgressWriter:
                 if book.is_as_persisted(number, stored):
                     continue  # nearly always: what this worker has written itself is read back
                 if not (lane.status.mode is LaneMode.IDENTITY and book.is_within(number, stored)):
-                    book.refile(number)
+                    book.persist_again(number)
                     self._overwritten.add(lane.key)
         return frozenset(self._overwritten)

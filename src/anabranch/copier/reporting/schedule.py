@@ -1,7 +1,7 @@
 """Of which lanes progress is due in a round, a second each.
 
 It is due at once of lanes whose state or reason changed.  Where only offsets and counts did it is due each second
-while the target's links have up to ``MANY`` lanes.  With more, as everybody reads what everybody files, lanes wait for
+while the target's links have up to ``MANY`` lanes.  With more, as everybody reads what each persists, lanes wait for
 their turn: a share of them every ``STRIDE`` rounds, for few records together compress badly, and all of them within
 ``SPACING``.  The lanes that stand still are due in turn, too: at least one each time, for that an owner is heard of is
 what tells others that it lives.  What somebody else has overwritten is due again.

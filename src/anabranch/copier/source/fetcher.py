@@ -11,11 +11,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 
+from anabranch.copier.lane.active import ActiveOwnership
+from anabranch.copier.lane.fetched import PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source.broker_reads import LANE_BYTES, BrokerReads
 from anabranch.copier.source.log_ends import LOOK_S, READ_COMMITTED, look_at_ends
 from anabranch.copier.source.missing import look_for
-from anabranch.copier.source.queueing import OnGap, enqueue
+from anabranch.copier.source.queueing import enqueue
 from anabranch.copier.source.refused import not_allowed, refused
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import ClusterError
@@ -25,6 +27,7 @@ from anabranch.kafka.connection import Connection
 from anabranch.kafka.errors import UNKNOWN_TOPIC, PermissionDeniedError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.session import FIRST, FetchSession
+from anabranch.protocol.gap_records import GapRecord
 
 PURPOSE = "fetch"
 ANSWER_BYTES = 8 << 20
@@ -49,12 +52,12 @@ class Fetcher:
         cluster: Cluster,
         gate: WriteGate,
         on_queued: Callable[[Iterable[Lane]], None],
-        on_gap: OnGap,
+        write_gap: Callable[[Lane, ActiveOwnership, GapRecord, PendingGapRecord], None],
     ) -> None:
         self._cluster = cluster
         self._gate = gate
         self._on_queued = on_queued
-        self._on_gap = on_gap
+        self._write_gap = write_gap
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._sessions: dict[int, BrokerReads] = {}
@@ -254,8 +257,12 @@ class Fetcher:
                         continue
                     if not whole:
                         await refused(connection, found, answer, self._cluster.transport.principal)
-                    elif len(answer.records) and enqueue(found, active, answer, frame, self._on_gap):
-                        filled.append(found)
+                    elif len(answer.records):
+                        queued = enqueue(found, active, answer, frame)
+                        if queued.gap is not None:
+                            self._write_gap(found, active, *queued.gap)
+                        if queued.has_batches:
+                            filled.append(found)
             finally:
                 frame.release()
         finally:

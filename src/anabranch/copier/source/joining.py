@@ -31,7 +31,7 @@ def read_joining(
     What comes out of it goes through ``joined`` all the same: the rows are those that it would make, or nearly, in a
     third of the time; whatever is no such row is for it to judge.
     """
-    asked, at, copied = fetch_offset, 0, 0
+    first_fetch_offset, at, copied = fetch_offset, 0, 0
     rows: list[Copyable] = []
     while _begins_small(records, at):
         window = bytes(records[at : at + MOST_BYTES])
@@ -43,13 +43,13 @@ def read_joining(
         one = _copyable(row)
         rows.append(one)
         copied += one.header.count
-        at += row.end
-        fetch_offset = row.following
+        at += row.size
+        fetch_offset = row.end
     if not rows:
         return read(records, fetch_offset, aborted)
     rest = read(records[at:], fetch_offset, aborted, from_inside=False)
     epoch = rows[-1].header.leader_epoch if rest.fetch_offset == fetch_offset else rest.epoch
-    compacted = rest.compacted + fetch_offset - asked - copied
+    compacted = rest.compacted + fetch_offset - first_fetch_offset - copied
     return rest._replace(batches=(*rows, *rest.batches), compacted=compacted, epoch=epoch)
 
 
@@ -65,7 +65,7 @@ def _copyable(row: JoinedBatch) -> Copyable:
     view = memoryview(row.joined)
     spans = tuple(OffsetSpan(*one) for one in row.spans)
     header = read_header(view)._replace(base_offset=spans[0].source, leader_epoch=row.leader_epoch)
-    return Copyable(view, 0, header, spans, row.following, True)
+    return Copyable(view, 0, header, spans, row.end, True)
 
 
 def joined(batches: Sequence[Copyable], *, across_gaps: bool = True) -> Iterator[Copyable]:

@@ -5,7 +5,7 @@ Where offsets without a record lie between, a gap record is made to be written a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.epochs import EpochTrail
@@ -19,11 +19,16 @@ from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 from anabranch.protocol.reading import Reading, read
 from anabranch.records.errors import OldFormatError
 
-OnGap = Callable[[Lane, ActiveOwnership, GapRecord, PendingGapRecord], None]
+
+class QueuedAnswer(NamedTuple):
+    """Whether an answer brought something to send, and the gap record that some of it waits for, if any."""
+
+    has_batches: bool
+    gap: tuple[GapRecord, PendingGapRecord] | None
 
 
-def enqueue(lane: Lane, active: ActiveOwnership, answer: fetch.Fetched, frame: Frame, on_gap: OnGap) -> bool:
-    """Queue what an answer brought; False where it brought nothing to send."""
+def enqueue(lane: Lane, active: ActiveOwnership, answer: fetch.Fetched, frame: Frame) -> QueuedAnswer:
+    """Queue what an answer brought; its gap record is to be written by the caller, before anything else is done."""
     fetched = lane.fetched
     across = fetched.is_mapped  # what identity has joined, it could not fill
     if fetched.joins:
@@ -32,19 +37,18 @@ def enqueue(lane: Lane, active: ActiveOwnership, answer: fetch.Fetched, frame: F
         found = read(answer.records, fetched.fetch_offset, answer.aborted)
     note_epochs(fetched.epochs, fetched.fetch_offset, found)
     pending: PendingGapRecord | None = None
-    behind: list[OffsetSpan] = []
+    spans: list[OffsetSpan] = []
     sequence = fetched.next_sequence
     for batch in joined(found.batches, across_gaps=across) if fetched.joins else found.batches:
         if pending is None and fetched.needs_gap_record(batch.spans):
             pending, sequence = PendingGapRecord(), fetched.next_sequence
         if pending is not None:
-            behind += batch.spans
+            spans += batch.spans
         kept = None if batch.owned else frame
         fetched.has_joined = fetched.has_joined or (fetched.joins and batch.owned)
         fetched.put(FetchedBatch(batch.view, batch.at, batch.header, kept, batch.spans, pending))
     fetched.passed(found.fetch_offset, found.epoch)
-    if pending is not None:
-        on_gap(lane, active, fetched.gap_record(active.ownership, sequence, behind), pending)
+    gap = None if pending is None else (fetched.gap_record(active.ownership, sequence, spans), pending)
     if found.fault is not None and lane.drained:
         # Else what is queued is sent first; then the same bytes are met again with nothing before them.
         fault = found.fault
@@ -52,7 +56,7 @@ def enqueue(lane: Lane, active: ActiveOwnership, answer: fetch.Fetched, frame: F
             lane.stop_at(Stop.OLD_FORMAT, max(fault.offset, fetched.fetch_offset), fault.message, fault.hint)
         else:
             lane.stop_at(Stop.CORRUPT, fetched.fetch_offset, fault.message, fault.hint)
-    return bool(found.batches)
+    return QueuedAnswer(bool(found.batches), gap)
 
 
 def note_epochs(trail: EpochTrail, fetch_offset: int, found: Reading) -> None:

@@ -82,9 +82,7 @@ async def out_of_range(connection: Connection, lane: Lane) -> None:
 
 def lost(lane: Lane, kept: int) -> None:
     """The source kept its history up to ``kept``: what was sent and is lost needs a person, what was only read not."""
-    active = lane.active
-    position = lane.copied.position
-    sent = position if active is None else max(position, active.pipeline.next_offset)
+    active, sent = lane.active, lane.sent_to
     if kept < sent:
         lane.stop(truncated(lane.key, kept, sent))
     elif active is not None:

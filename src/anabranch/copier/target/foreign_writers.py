@@ -1,6 +1,6 @@
 """Naming who else writes to a mapped lane's target partition.
 
-A mapped lane goes on beside other writers: its runs come from acknowledgements.  But nobody should write there, so
+A mapped lane goes on beside other writers: its ranges come from acknowledgements.  But nobody should write there, so
 offsets that an acknowledgement jumped over are looked at, once a lane: markers are what takeovers and filled gaps
 cost, a record that is not the lane's is a foreign writer's.
 """

@@ -32,7 +32,7 @@ class GapPadding:
     def start(self, lane: Lane, active: ActiveOwnership, target: TargetPartition, gap: OffsetGap) -> None:
         """Fill the gap before a lane's next batch; the lane waits for it, or turns mapped where it takes too long."""
         try:
-            keep_identity(lane.key, active, lane.fetched.batches[0])
+            keep_identity(lane, active, lane.fetched.batches[0])
             if why := lane.budget.take(gap, lane.fetched.missing(gap, lane.source.stable), time.monotonic()):
                 raise OwnershipEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
         except OwnershipEnded as ended:

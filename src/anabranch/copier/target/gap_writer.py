@@ -1,4 +1,4 @@
-"""Writing gap records ahead, and forgetting those that persisted runs have made superfluous.
+"""Writing gap records ahead, and forgetting those that persisted ranges have made superfluous.
 
 The gap records of all lanes that wait are appended together, one batch at a time, while earlier batches of those lanes
 are on their way: a lane waits for the journal only if it has nothing else to send.
@@ -91,11 +91,11 @@ class GapWriter:
             self._on_good([lane for lane, _, _, _ in batch])
 
     async def forget(self, lanes: Iterable[Lane], check_persisted: Callable[[], Awaitable[frozenset[str]]]) -> None:
-        """Forget, from time to time, gap records whose records' runs have been persisted since the last time.
+        """Forget, from time to time, gap records whose records' ranges have been persisted since the last time.
 
-        Called right after runs were persisted; ``check_filed`` sees to it that they are still there and tells of which
-        lanes it persists them again: those are left alone.  Of other owners only those are touched that claimed before
-        this one did, for a later one may be alive.  Raises ClusterError.
+        Called right after ranges were persisted; ``check_persisted`` sees to it that they are still there and tells of
+        which lanes it persists them again: those are left alone.  Of other owners only those are touched that claimed
+        before this one did, for a later one may be alive.  Raises ClusterError.
         """
         now = time.monotonic()
         lanes = [lane for lane in lanes if lane.fetched.gap_records]

@@ -26,7 +26,7 @@ from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.records.header import BatchHeader
 from anabranch.state.maps.rebuild import tail_batch
 from anabranch.state.segments.index import OffsetMapIndex
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 from anabranch.state.topics.journal import GapRecords, Journal
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class TargetPartition:
     cluster: Cluster
     journal: Journal
     gap_records: GapRecords
-    ranges: Runs
+    ranges: MappedRanges
     lane: str
     topic: str
     topic_id: uuid.UUID
@@ -66,7 +66,7 @@ class TargetPartition:
         cluster: Cluster,
         journal: Journal,
         gap_records: GapRecords,
-        ranges: Runs,
+        ranges: MappedRanges,
         assignment: LaneAssignment,
         purpose: str,
         start: int,
@@ -124,7 +124,7 @@ class TargetPartition:
             return stop.value  # type: ignore[no-any-return]
 
     async def _read_ranges(self, first: int, end: int) -> OffsetMap:
-        """The lane's persisted runs, at least those between two target offsets."""
+        """The lane's persisted ranges, at least those between two target offsets."""
         await self.ranges.sync()
         lane = LaneKey.parse(self.lane)
         book = OffsetMapIndex.of_segments(self.ranges.segments.get(lane, {}))

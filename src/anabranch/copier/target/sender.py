@@ -162,7 +162,7 @@ class Sender:
             ownership, header = active.ownership, batch.header
             try:
                 if ownership.mode is LaneMode.IDENTITY:
-                    keep_identity(lane.key, active, batch)
+                    keep_identity(lane, active, batch)
                 sequence = active.pipeline.send(batch.spans, header.max_timestamp)
                 check_and_patch(batch.view, batch.at, header, ownership.producer_id, 0, sequence)
             except OwnershipEnded as ended:
@@ -223,7 +223,7 @@ class Sender:
 
     def _acknowledge(self, one: _Sent, answer: produce.Produced) -> None:
         try:
-            runs = one.active.pipeline.acknowledge(answer.code, answer.base_offset)
+            ranges = one.active.pipeline.acknowledge(answer.code, answer.base_offset)
         except OwnershipEnded as ended:
             self._ended(one.lane, one.active, ended)
         except LaneStopped as stopped:
@@ -235,12 +235,12 @@ class Sender:
                 one.lane.stop(stopped)
         else:
             try:
-                one.lane.copied.add(runs, one.size)
+                one.lane.copied.add(ranges, one.size)
                 if one.newest_ms >= 0:
                     one.lane.copied.tally.note_age(now_ms() - one.newest_ms)
                 one.lane.copied.target_start = answer.log_start
             except RangeOrderError as error:
-                one.lane.stop_at(Stop.DIVERGED, runs[0].source, error.message, error.hint)
+                one.lane.stop_at(Stop.DIVERGED, ranges[0].source, error.message, error.hint)
 
     def _start_check(self, lane: Lane, active: ActiveOwnership) -> None:
         active.is_checking = True
@@ -261,7 +261,7 @@ class Sender:
         if answer.code == 0:
             pipeline.epoch_confirmed()
         elif lane.active is active:
-            verdict = refusal(lane.key, answer.code, pipeline.next_offset)
+            verdict = refusal(lane.key, answer.code, lane.sent_to)
             if isinstance(verdict, LaneStopped):
                 lane.stop(verdict)
             else:

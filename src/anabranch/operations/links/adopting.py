@@ -27,7 +27,7 @@ from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.state.maps.adopted import ADOPTED
 from anabranch.state.maps.rebuild import LogRange, has_records
 from anabranch.state.segments.index import SEGMENT_RANGES
-from anabranch.state.topics.control import ControlLostError, Runs
+from anabranch.state.topics.control import ControlLostError, MappedRanges
 from anabranch.state.topics.journal import Journal
 
 _REBUILD = "make the maps again: anabranch offsets rebuild"
@@ -170,14 +170,14 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap], back_of: 
 
     What an attempt that broke off has left is forgotten first: starts and floors are minima over all claims.
     """
-    ranges, journal = Runs(target), Journal(target)
+    ranges, journal = MappedRanges(target), Journal(target)
     await ranges.sync()
     claims = await journal.read()
     await ranges.forget(link)
     keys = {LaneKey(link, one.lane.topic_id, one.source.partition): one for one in maps}
     await journal.forget({str(key): ids for key in keys if (ids := claims.producer_ids(str(key)))})
     begun = {key: one for key, one in keys.items() if one.ranges.last is not None or back_of is not None}
-    await ranges.file(
+    await ranges.persist(
         {
             (key, at // SEGMENT_RANGES): tuple(history[at : at + SEGMENT_RANGES])
             for key, one in begun.items()

@@ -19,7 +19,7 @@ from anabranch.model.reports import DeletePlan, DeleteReport
 from anabranch.operations.links.status import has_control_topics
 from anabranch.state.codecs import topics as control_topics
 from anabranch.state.codecs.links import topic_key
-from anabranch.state.topics.control import Links, OvertakenError, Progress, Runs, ensure_topics, present
+from anabranch.state.topics.control import Links, MappedRanges, OvertakenError, Progress, ensure_topics, present
 from anabranch.state.topics.journal import GapRecords, Journal
 from anabranch.state.topics.positions import Positions
 from anabranch.state.topics.status import status_of
@@ -34,7 +34,7 @@ class _Stored:
     """What the control topics of a target hold, as a deletion reads and forgets it."""
 
     links: Links
-    runs: Runs
+    ranges: MappedRanges
     progress: Progress
     journal: Journal
     gap_records: GapRecords
@@ -44,12 +44,17 @@ class _Stored:
     async def read(cls, target: Cluster) -> _Stored:
         """Control topics that are missing hold nothing to forget."""
         stored = cls(
-            Links(target), Runs(target), Progress(target), Journal(target), GapRecords(target), Positions(target)
+            Links(target),
+            MappedRanges(target),
+            Progress(target),
+            Journal(target),
+            GapRecords(target),
+            Positions(target),
         )
         there = await present(target)
         for name, read in (
             (control_topics.LINKS, stored.links.sync),
-            (control_topics.RUNS, stored.runs.sync),
+            (control_topics.RUNS, stored.ranges.sync),
             (control_topics.PROGRESS, stored.progress.sync),
             (control_topics.CLAIMS, stored.journal.read),
             (control_topics.GAP_RECORDS, stored.gap_records.read),
@@ -61,14 +66,14 @@ class _Stored:
 
     async def sync(self) -> None:
         """Read what changed, where no control topic is missing."""
-        for part in (self.links, self.runs, self.progress, self.positions):
+        for part in (self.links, self.ranges, self.progress, self.positions):
             await part.sync()
         await self.journal.read()
         await self.gap_records.read()
 
     def lanes(self, link_id: str) -> set[str]:
-        """The lanes that a link has progress or runs of."""
-        return {str(lane) for lane in {*self.progress.lanes, *self.runs.segments} if lane.link == link_id}
+        """The lanes that a link has progress or ranges of."""
+        return {str(lane) for lane in {*self.progress.lanes, *self.ranges.segments} if lane.link == link_id}
 
     def plan(self, link_id: str) -> DeletePlan:
         """What would be forgotten, and given back; of a link whose deletion broke off, what is left of it."""
@@ -87,7 +92,7 @@ class _Stored:
                 control_topics.LINKS: is_stored + len(topics) + len(self.links.decisions[link_id]),
                 control_topics.CLAIMS: sum(len(claims.claims(lane)) for lane in lanes),
                 control_topics.GAP_RECORDS: sum(len(self.gap_records.gap_records.keys(lane)) for lane in lanes),
-                control_topics.RUNS: sum(len(n) for lane, n in self.runs.segments.items() if lane.link == link_id),
+                control_topics.RUNS: sum(len(n) for lane, n in self.ranges.segments.items() if lane.link == link_id),
                 control_topics.PROGRESS: sum(lane.link == link_id for lane in self.progress.lanes)
                 + (link_id in self.progress.plans)
                 + (link_id in self.progress.stops),
@@ -122,7 +127,7 @@ class _Stored:
             lambda: self.positions.forget(link_id),
             lambda: self.gap_records.forget(keys),
             lambda: self.journal.forget(ids),
-            lambda: self.runs.forget(link_id),
+            lambda: self.ranges.forget(link_id),
             lambda: self.progress.forget(link_id),
             lambda: self.links.forget(link_id),
         )

@@ -19,7 +19,7 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol.endings import Stop
 from anabranch.state.segments.index import SEGMENT_RANGES, in_order
-from anabranch.state.topics.control import Runs
+from anabranch.state.topics.control import MappedRanges
 
 CAUSES = {
     Stop.POSITION_LOST: Cause.POSITION_LOST,
@@ -147,7 +147,7 @@ class LaneInDoubt:
 
 async def persisted(target: Cluster, lane: LaneKey) -> list[MappedRange]:
     """The persisted runs of a lane; none where they contradict each other."""
-    ranges = Runs(target)
+    ranges = MappedRanges(target)
     try:
         await ranges.sync()
         return list(OffsetMap.of(in_order(ranges.segments.get(lane, {}))))
@@ -163,7 +163,7 @@ async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
     wanted = [pending_decision for pending_decision in pending if pending_decision.keeps is not None]
     if not wanted:
         return
-    stored = Runs(target)
+    stored = MappedRanges(target)
     await stored.sync()
     segments: dict[tuple[LaneKey, int], tuple[MappedRange, ...]] = {}
     for pending_decision in wanted:
@@ -175,7 +175,7 @@ async def keep(target: Cluster, pending: Iterable[PendingDecision]) -> None:
             (pending_decision.lane, at // SEGMENT_RANGES): tuple(ranges[at : at + SEGMENT_RANGES])
             for at in range(0, len(ranges), SEGMENT_RANGES)
         }
-    await stored.file(segments)
+    await stored.persist(segments)
 
 
 def below(ranges: Iterable[MappedRange], end: int) -> list[MappedRange]:

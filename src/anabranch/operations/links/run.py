@@ -1,10 +1,10 @@
-"""Running a link apart from who asked for it: started by the launcher, and followed until it has planned its lanes."""
+"""Running a link: started by the launcher, apart from who asked for it or tied to them, and followed as it begins."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import passing
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.plans import check_holds, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
+from anabranch.model.runevents import LogFormat
 from anabranch.operations.jobs import launcher
 from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.jobs.submission import Submission
@@ -39,8 +40,24 @@ class LinkRunsError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a link is run: ``beside`` another run or not, with leases as long as its own or as these.
+
+    A run that is not ``detached`` ends with this process, and prints its events on standard error.
+    """
+
+    beside: bool = False
+    lease_seconds: int | None = None
+    detached: bool = True
+    log_format: LogFormat = LogFormat.TEXT
+
+
+@dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A run of a link that would be started; ``hash`` covers the link, where it would run, and that it does not."""
+    """A run of a link that would be started; ``hash`` covers the link, where it would run, and its leases.
+
+    ``runs`` are those that go on, none but where they are allowed; ``planner`` is the run whose plan is stored.
+    """
 
     link: str
     source: str
@@ -48,6 +65,9 @@ class RunPlan:
     master: str
     lease_seconds: int
     hash: str
+    options: RunOptions = field(default=RunOptions(), metadata=REQUEST)
+    runs: tuple[str, ...] = field(default=(), metadata=REQUEST)
+    planner: str | None = field(default=None, metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +88,17 @@ class BegunRun(StrEnum):
     SUBMITTED = "submitted"
 
 
-async def plan(target: Cluster, link_id: str, master: str) -> RunPlan:
-    """What would be started; raises UnknownLinkError, LinkRunsError, ClusterError."""
+async def plan(target: Cluster, link_id: str, master: str, options: RunOptions = RunOptions()) -> RunPlan:
+    """What would be started; raises UnknownLinkError, ClusterError, and LinkRunsError where no other may go on."""
     status = await show(target, link_id)
-    if status.runs:
+    if status.runs and not options.beside:
         raise LinkRunsError(link_id, status.runs)
     spec = status.spec
-    hash_ = plan_hash("links.run", link_id, spec.source.cluster_id, spec.target.cluster_id, master, spec.lease_seconds)
-    return RunPlan(link_id, spec.source.context, spec.target.context, master, spec.lease_seconds, hash_)
+    seconds = options.lease_seconds or spec.lease_seconds
+    hash_ = plan_hash("links.run", link_id, spec.source.cluster_id, spec.target.cluster_id, master, seconds)
+    contexts = spec.source.context, spec.target.context
+    planner = None if status.plan is None else status.plan.owner
+    return RunPlan(link_id, *contexts, master, seconds, hash_, options, status.runs, planner)
 
 
 async def apply(
@@ -85,16 +108,20 @@ async def apply(
     how: Submission,
     directory: Path,
 ) -> StartedJob:
-    """Start it, detached; ``contexts`` are those of source and target.
+    """Start it; ``contexts`` are those of source and target, ``directory`` gets the specification and the log.
 
     Raises PlanChangedError, LinkRunsError, and what ``launcher.start_link`` raises; then nothing was started.
     """
-    now = await plan(target, planned.link, how.master)
+    options = planned.options
+    now = await plan(target, planned.link, how.master, options)
     check_holds(f"link {planned.link!r}", planned, now)
     source, here = contexts
-    seconds = planned.lease_seconds
     return await asyncio.to_thread(
-        lambda: launcher.start_link(here, source, planned.link, how, seconds, directory, detached=True)
+        lambda: launcher.start_link(
+            *(here, source, planned.link, how, planned.lease_seconds, directory),
+            log_format=options.log_format,
+            detached=options.detached,
+        )
     )
 
 

@@ -44,6 +44,6 @@ async def conclude(target: Cluster, link_id: str, run: str, why: str) -> VerifyS
     if last is None or last.run != run:
         return None
     if last.state is RunState.RUNNING:
-        await verified.file(replace(last, state=RunState.FAILED, why=why, updated_at_ms=now_ms()), [])
+        await verified.persist(replace(last, state=RunState.FAILED, why=why, updated_at_ms=now_ms()), [])
         await verified.sync()
     return status_of(verified, link_id)

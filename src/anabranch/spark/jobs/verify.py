@@ -217,7 +217,7 @@ class _Job:
 
         async def file() -> None:
             await self._verified.ensure()
-            await self._verified.file(run, lanes, made)
+            await self._verified.persist(run, lanes, made)
 
         self._do(file())
 

@@ -80,7 +80,7 @@ class LeasePlanner:
         while True:
             try:
                 plan = await self._planner.plan()
-                await self._file(plan, batch, plan.findings)
+                await self._persist(plan, batch, plan.findings)
             except AnabranchError as error:
                 if not passing(error) or (self._last is None and time.monotonic() > deadline):
                     raise
@@ -98,13 +98,13 @@ class LeasePlanner:
         what = f"the link could not be planned again, so its lanes go on as they were planned before: {error.message}"
         finding = Reason.found(Severity.WARNING, what, f"nothing: it is tried again within {seconds:.0f} s")
         try:
-            await self._file(last, batch, (*last.findings, finding))
+            await self._persist(last, batch, (*last.findings, finding))
         except AnabranchError as unpersisted:
             if not passing(unpersisted):
                 raise
         return replace(last, basis=None), seconds
 
-    async def _file(self, plan: LanePlan, batch: int, findings: tuple[Reason, ...]) -> None:
+    async def _persist(self, plan: LanePlan, batch: int, findings: tuple[Reason, ...]) -> None:
         """File what leases are made of now, but where these are over already."""
         told = self._planner.progress.plans.get(self._job.link)
         if told is not None and told.owner == self._job.run and told.batch >= batch:

@@ -1,7 +1,7 @@
 """The control topics: names, and the configs that they are made with.
 
 Each has one partition: the order of its records is the only arbiter between owners of a lane, and 200 lanes
-that file once a second are a load of some ten kilobytes a second.
+that persist once a second are a load of some ten kilobytes a second.
 """
 
 from __future__ import annotations

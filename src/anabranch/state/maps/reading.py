@@ -12,12 +12,12 @@ map is read from the index and checked against the log just where the index may 
     claimed since: the next owner may have found the log shorter, and have copied something else there.
 (c) Segments of ranges may be overwritten by an older version, when a request of a worker that was stopped is carried
     out late: its owner epoch tells, and what was there before holds.  Where none tells (identity lanes, or compaction
-    was between) the owner notices and persists them again, every ten seconds.  Inside one stored segment runs follow
+    was between) the owner notices and persists them again, every ten seconds.  Inside one stored segment ranges follow
     each other as they were copied, so what is missing lies between two segments, before the first, or behind the
     last, and takes up target offsets there: where the target offsets of neighbours continue each other nothing is
     missing, and elsewhere the headers of the log between them are looked at.  Records of the lane that are found
     are told by its claims and gap records, as the lane's next owner would, and complete the map.  Where that cannot be
-    done, or runs contradict each other or the log, the lane is in doubt: asking for its map raises
+    done, or ranges contradict each other or the log, the lane is in doubt: asking for its map raises
     ``LaneInDoubtError``. Where segments are missing and the target's log begins behind them they were retired, as the
     source has deleted the same records (``state.segments.retiring``): the map begins behind them, and older positions
     are ``Before`` it.
@@ -30,7 +30,7 @@ map is read from the index and checked against the log just where the index may 
     that another writer left in the target, and that gap is foreign.
 
 A map begins at the lane's start, which its claims tell, and on the target at the log's end before its first claim;
-where segments were retired it begins with the first run that is left.
+where segments were retired it begins with the first range that is left.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def is_full(ranges: Sized) -> bool:
 
 
 def in_order(segments: Mapping[int, tuple[MappedRange, ...]]) -> list[MappedRange]:
-    """The runs of numbered segments, one behind the other; nothing is checked."""
+    """The mapped ranges of numbered segments, one behind the other; nothing is checked."""
     return [mapped for number in sorted(segments) for mapped in segments[number]]
 
 
@@ -85,7 +85,7 @@ class Segments(MutableMapping[int, tuple[MappedRange, ...]]):
         return codec.decode(range_codec.owned(self._stored[number])[1])
 
     def stored(self, number: int) -> bytes:
-        """A segment's runs as bytes; none where it is not there."""
+        """A segment's ranges as bytes; none where it is not there."""
         return range_codec.owned(self._stored.get(number, b""))[1]
 
     @property
@@ -119,7 +119,7 @@ class OffsetMapIndex:
     """A lane's newest ranges, from segment ``first`` on, with the segments that were changed since they were last
     persisted.
 
-    Invariant: ``map`` begins with the first run of segment ``first``, and each segment below the last holds
+    Invariant: ``map`` begins with the first range of segment ``first``, and each segment below the last holds
     ``SEGMENT_RANGES`` ranges.  Sealed segments are encoded once; of the last one only what is new.
     """
 
@@ -154,7 +154,7 @@ class OffsetMapIndex:
 
     @property
     def last(self) -> MappedRange | None:
-        """The newest run."""
+        """The newest range."""
         return self.map.last
 
     def append(self, mapped: MappedRange) -> None:
@@ -206,15 +206,15 @@ class OffsetMapIndex:
         last, longer = ours[at], theirs[at]
         return (last.source, last.target) == (longer.source, longer.target) and last.length <= longer.length
 
-    def refile(self, segment: int) -> None:
+    def persist_again(self, segment: int) -> None:
         """Say that writing failed or was overwritten: from this segment on all is to be persisted again."""
         self._top = max(self._top, segment)  # one above them all is stored as empty
         self._dirty |= set(range(max(segment, self.first), self._top + 1))
 
     def forget_above(self, top: int) -> None:
         """Say that segments up to ``top`` were persisted, and that those above the last one are to be forgotten."""
-        self.refile(top)
-        self.refile(self._last)
+        self.persist_again(top)
+        self.persist_again(self._last)
 
     @property
     def _last(self) -> int:
@@ -222,7 +222,7 @@ class OffsetMapIndex:
         return self.first + max(0, len(self.map) - 1) // SEGMENT_RANGES
 
     def _close(self, mapped: MappedRange, ranges: int) -> None:
-        """A run that was the last of ``ranges`` grows no more."""
+        """A range that was the last of ``ranges`` grows no more."""
         if self._writer is not None:
             self._writer.append(mapped)
         if ranges % SEGMENT_RANGES:

@@ -287,7 +287,7 @@ class Progress:
             return stop is not None
         return EVERY_RUN in stop.runs and stop.asked_at_ms != (self._asked_before or {}).get(link)
 
-    async def file(self, lanes: Iterable[LaneProgress]) -> None:
+    async def persist(self, lanes: Iterable[LaneProgress]) -> None:
         """Store where lanes stand; raises ControlLostError."""
         await write(
             self._log, [(progress_codec.lane_key(lane.lane), progress_codec.encode_lane(lane)) for lane in lanes]
@@ -316,7 +316,7 @@ class Progress:
         await write(self._log, [(key, None) for key in keys])
 
 
-class Runs(MaterializedTopic):
+class MappedRanges(MaterializedTopic):
     """``__anabranch_runs``: the persisted mapped ranges of lanes, in numbered segments.
 
     ``held`` is how many of a lane's newest segments are held, None for all: a worker reads those of every lane of a
@@ -364,7 +364,7 @@ class Runs(MaterializedTopic):
         book = OffsetMapIndex.of_segments(segments)
         book.persisted()
         if segments.overwritten:
-            book.refile(min(segments.overwritten))  # compaction would leave what came late
+            book.persist_again(min(segments.overwritten))  # compaction would leave what came late
         self._changed.discard(lane)
         self._news[lane] = {}
         return book
@@ -472,7 +472,7 @@ class Runs(MaterializedTopic):
         self._news[lane] = {}
         return news
 
-    async def file(self, segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
+    async def persist(self, segments: Mapping[tuple[LaneKey, int], tuple[MappedRange, ...] | bytes]) -> None:
         """Store changed segments, some of them encoded already; an empty one is forgotten.  Raises ControlLostError."""
         await write(
             self._log,
@@ -490,7 +490,7 @@ class Runs(MaterializedTopic):
         return range_codec.of_owner(epoch, ranges) if isinstance(ranges, bytes) else range_codec.encode(ranges, epoch)
 
     async def forget(self, link: str) -> None:
-        """Forget a link's runs; raises ControlLostError."""
+        """Forget a link's ranges; raises ControlLostError."""
         await write(
             self._log,
             [

@@ -56,7 +56,7 @@ class VerifiedTopic:
         """Make the topic if it is not there; returns when it can be written to."""
         await ensure_topics(self._cluster, [topics.VERIFIED])
 
-    async def file(
+    async def persist(
         self, run: VerifyRun, lanes: Iterable[LaneVerified], report: Mapping[str, Any] | None = None
     ) -> None:
         """Store how far lanes are, then the report, last the run: one that reads as done has its report.

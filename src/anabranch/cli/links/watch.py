@@ -12,7 +12,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.live import Live
 
-from anabranch.cli import render
+from anabranch.cli.links import render
 from anabranch.model.reports import LinkStatus
 
 INTERVAL_S = 1.0
