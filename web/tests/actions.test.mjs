@@ -211,7 +211,7 @@ test("a checkpoint is looked at, with its lag, and advice is given for its job",
   await page.getByRole("button", { name: "Advise" }).click();
   await page.getByRole("row", { name: /rewritten checkpoint/ }).waitFor({ timeout: 60_000 });
   await page.getByText(/anabranch checkpoint rewrite/).first().waitFor();
-  await page.getByText(/anabranch checkpoint advise .*--link old-new --target new/).first().waitFor();
+  await page.getByText(/anabranch checkpoint advise .*--link old-new --target new/).last().waitFor();
 });
 
 test("a link is created from the form, with what would be copied in its plan", async () => {
