@@ -35,9 +35,9 @@ COMMAND = "python -m qa.reference"
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 WRITTEN = f"<!-- Written by `{COMMAND}` from the program. Change the help there, and run it again. -->"
 GENERAL_CODES = {1, 2, 4, 5}
+"""Exit codes that errors of any verb have; the page of exit codes explains them."""
 REFUSED = 3
 """Told of a verb only where its own module says what it means there."""
-"""Exit codes that errors of any verb have; the page of exit codes explains them."""
 
 CLI = """\
 # Command line

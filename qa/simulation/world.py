@@ -119,9 +119,8 @@ class World:
             asyncio.set_event_loop_policy(_Policy(self))
             try:
                 yield
-                gc.collect(
-                    0
-                )  # what was made since: whatever nobody awaits any more complains while its process is there
+                # What was made since: whatever nobody awaits any more complains while its process is there.
+                gc.collect(0)
             finally:
                 self._clear_away()
                 random.setstate(state)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.model.reasons import Reason, Severity
+from anabranch.model.topics import named_topics
 
 PRODUCER_IDS = "producer.id.expiration.ms"
 TRANSACTIONAL_IDS = "transactional.id.expiration.ms"
@@ -24,7 +25,6 @@ _DEFAULTS_MS = {PRODUCER_IDS: 86_400_000, TRANSACTIONAL_IDS: 604_800_000, IDLE: 
 SILENT_MS = 3 * 86_400_000
 """After so long nobody writes under a producer id of a coordinator any more (A4 in ``protocol/age.py``)."""
 _MANY = 3
-_MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
     found = [
         Reason.found(
             Severity.WARNING,
-            f"target {_topics(names)}: {IN_SYNC}={wanted} with {replicas} replicas: nothing can be appended",
+            f"target {named_topics(names)}: {IN_SYNC}={wanted} with {replicas} replicas: nothing can be appended",
             f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}={replicas}",
         )
         for (wanted, replicas), names in sorted(stuck.items())
@@ -115,7 +115,7 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
     found += [
         Reason.found(
             Severity.WARNING,
-            f"target {_topics(names)}: {IN_SYNC}=1 with {replicas} replicas: what one broker took is lost with it",
+            f"target {named_topics(names)}: {IN_SYNC}=1 with {replicas} replicas: what one broker took is lost with it",
             f"kafka-configs --alter --topic {names[0]} --add-config {IN_SYNC}=2",
         )
         for replicas, names in sorted(alone.items())
@@ -124,15 +124,16 @@ def of_topics(topics: Iterable[TargetTopic]) -> list[Reason]:
         found.append(
             Reason.found(
                 Severity.WARNING,
-                f"target {_topics(unclean)}: {UNCLEAN}=true: an unclean election loses acknowledged records, and a "
-                "late request may be appended past the gap",
+                f"target {named_topics(unclean)}: {UNCLEAN}=true: an unclean election loses acknowledged records, and "
+                "a late request may be appended past the gap",
                 f"kafka-configs --alter --topic {unclean[0]} --add-config {UNCLEAN}=false",
             )
         )
     return found + [
         Reason.found(
             Severity.INFO,
-            f"target {_topics(names)}: {COMPRESSION}={codec}: brokers compress batches again, at the cost of their CPU",
+            f"target {named_topics(names)}: {COMPRESSION}={codec}: brokers compress batches again, at the cost of "
+            "their CPU",
             f"kafka-configs --alter --topic {min(names)} --add-config {COMPRESSION}={AS_SENT}",
         )
         for codec, names in sorted(packed.items())
@@ -153,9 +154,3 @@ def _alter(name: str, value: int) -> str:
     if name != PRODUCER_IDS:
         return f"set {name}={value} in the brokers' configuration, and restart them one after the other"
     return f"kafka-configs --alter --entity-type brokers --entity-default --add-config {name}={value}"
-
-
-def _topics(names: Sequence[str]) -> str:
-    names = sorted(names)
-    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-    return f"{'topic' if len(names) == 1 else 'topics'} {', '.join(names[:_MOST])}{more}"

@@ -23,9 +23,7 @@ from anabranch.model.filters import select
 from anabranch.model.link import LinkRecord, LinkSpec, MirroredTopic
 from anabranch.model.naming import load as load_naming
 from anabranch.model.reasons import Reason, Severity
-from anabranch.model.topics import TopicId
-
-_MOST = 4
+from anabranch.model.topics import TopicId, named_topics
 
 
 @dataclass(eq=False)
@@ -112,19 +110,23 @@ def copied_home(
 
 
 def perhaps_home(
-    spec: LinkSpec, topics: Collection[str], own_topics: Collection[str], aliases: Collection[str]
+    spec: LinkSpec,
+    topics: Collection[str],
+    own_topics: Collection[str],
+    aliases: Collection[str],
+    home: Collection[str],
 ) -> dict[str, list[str]]:
     """Topics that are copied home if another tool's alias, by which they are sorted, means the target.
 
-    No name says which cluster an alias means: such topics are copied, and a person is told.
+    No name says which cluster an alias means: such topics are copied, and a person is told.  ``home`` are those that
+    are known to be.
     """
     if spec.naming.kind != "prefix":
         return {}
-    known = copied_home(spec, topics, own_topics, aliases)
     found: dict[str, list[str]] = {}
     for prefix, alias in _prefixes(spec, aliases).items():
         for name in topics:
-            if name not in known and name.startswith(prefix) and name.removeprefix(prefix) in own_topics:
+            if name not in home and name.startswith(prefix) and name.removeprefix(prefix) in own_topics:
                 found.setdefault(alias, []).append(name)
     return found
 
@@ -151,11 +153,10 @@ def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Rea
 
 def perhaps_finding(alias: str, topics: Sequence[str]) -> Reason:
     """What is said of topics that are copied home if MirrorMaker 2 calls the target by this alias."""
-    more = f" and {len(topics) - _MOST:,} more" if len(topics) > _MOST else ""
-    named = f"{'topic' if len(topics) == 1 else 'topics'} {', '.join(sorted(topics)[:_MOST])}{more}"
     return Reason.found(
         Severity.WARNING,
-        f"MirrorMaker 2 knows a cluster {alias}: if that is the target, its copies from there are copied home: {named}",
+        f"MirrorMaker 2 knows a cluster {alias}: if that is the target, its copies from there are copied home: "
+        f"{named_topics(topics)}",
         f"if so, leave them out (--exclude '{re.escape(alias)}[._-].*'); else there is nothing to do",
     )
 

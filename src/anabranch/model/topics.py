@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Self
 from uuid import UUID
@@ -13,6 +14,8 @@ from anabranch.errors import InvalidFieldError, RefusedError
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_NAMED = 4
+"""Topics that a sentence names; of more it tells how many there are."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -89,3 +92,9 @@ def check_name(name: str, source: str = "") -> str:
     if not _LEGAL.fullmatch(name):
         raise IllegalTopicNameError(name, "only letters, digits, '.', '_' and '-' are allowed", source)
     return name
+
+
+def named_topics(names: Collection[str]) -> str:
+    """Some topics in a sentence: the first by their names, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{'topic' if len(names) == 1 else 'topics'} {', '.join(sorted(names)[:_NAMED])}{more}"

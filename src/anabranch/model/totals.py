@@ -95,3 +95,8 @@ def state_word(status: LinkStatus, sums: Totals) -> str:
         if sums.of(state) and not (state is LaneState.FOLLOWING and (sums.missing or sums.unknown)):
             return state.value
     return LaneState.WAITING.value
+
+
+def lanes_of(number: int) -> str:
+    """So many lanes."""
+    return "1 lane" if number == 1 else f"{number:,} lanes"

@@ -17,7 +17,7 @@ from anabranch.cli.render import findings, grid
 from anabranch.cli.words import count, duration, moment, size
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.model.reports import ClusterFacts, DeletePlan, DeleteReport, LinkStatus, ProbeReport, TopicPlan
-from anabranch.model.totals import Totals, state_word, totals
+from anabranch.model.totals import Totals, lanes_of, state_word, totals
 
 _STATE_STYLE: Mapping[str, str] = {
     LaneState.WAITING: "dim",
@@ -91,11 +91,6 @@ def _source_text(link: LinkStatus, sums: Totals) -> str:
     if sums.unknown:
         text += f"; the lag of {lanes_of(sums.unknown)} is not known"
     return text
-
-
-def lanes_of(number: int) -> str:
-    """So many lanes."""
-    return "1 lane" if number == 1 else f"{count(number)} lanes"
 
 
 def state_of(link: LinkStatus, sums: Totals) -> Text:

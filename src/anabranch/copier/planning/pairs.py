@@ -95,7 +95,7 @@ def not_home(
     own = {topic.name for topic in target.topics.values() if not topic.internal}
     names, aliases = [pair.source.name for pair in pairs], aliases_in(source.topics, separator_of(spec))
     home = copied_home(spec, names, own, aliases)
-    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases).items()]
+    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases, home).items()]
     filled = {pair.source.name for pair in pairs if pair.target in known}
     findings += [home_finding(spec, name, original, name in filled) for name, original in home.items()]
     return [pair for pair in pairs if pair.source.name not in home or pair.source.name in filled]

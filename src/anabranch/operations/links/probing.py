@@ -125,7 +125,7 @@ def topic_plans(
     own = {t.name for t in target.topics.values() if not t.internal}
     aliases = aliases_in(source.topics, separator_of(spec))
     home = copied_home(spec, names, own, aliases)
-    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases).items()]
+    findings += [perhaps_finding(*one) for one in perhaps_home(spec, names, own, aliases, home).items()]
     findings += [home_finding(spec, name, original, False) for name, original in home.items()]
     findings += [left_out[name] for name in names if name in left_out and name not in home]
     plans: list[TopicPlan] = []

@@ -12,7 +12,7 @@ from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.caughtup import Goal, Remaining, remaining_of
 from anabranch.model.reports import LinkStatus
-from anabranch.model.totals import state_word, totals
+from anabranch.model.totals import lanes_of, state_word, totals
 from anabranch.operations.links.caughtup import check_held, goal
 from anabranch.operations.links.status import LinkStatusReader
 from anabranch.protocol.ways import ways_out
@@ -112,13 +112,9 @@ def why(found: Remaining, status: LinkStatus) -> str:
     """What is left, in words."""
     number = sum(1 for one in found.behind.values() if one)
     waiting = len(found.not_begun) or found.missing
-    parts = [f"{found.records:,} records of {_lanes(number)} left"] if found.records else []
-    parts += [f"{_lanes(waiting)} not begun"] if waiting else []
+    parts = [f"{found.records:,} records of {lanes_of(number)} left"] if found.records else []
+    parts += [f"{lanes_of(waiting)} not begun"] if waiting else []
     return ", ".join([*parts, f"the link is {state_word(status, totals(status))}"])
-
-
-def _lanes(number: int) -> str:
-    return "1 lane" if number == 1 else f"{number:,} lanes"
 
 
 def _stopped(link: str, found: Remaining) -> LanesStoppedError:

@@ -215,11 +215,11 @@ class _Job:
         )
         lanes = [] if state is RunState.FAILED else self._lanes(named)
 
-        async def file() -> None:
+        async def persist() -> None:
             await self._verified.ensure()
             await self._verified.persist(run, lanes, made)
 
-        self._do(file())
+        self._do(persist())
 
     def _lanes(self, named: Mapping[int, LaneFindings] | None) -> list[LaneVerified]:
         if self._comparison is None:

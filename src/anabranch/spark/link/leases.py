@@ -105,7 +105,7 @@ class LeasePlanner:
         return replace(last, basis=None), seconds
 
     async def _persist(self, plan: LanePlan, batch: int, findings: tuple[Reason, ...]) -> None:
-        """File what leases are made of now, but where these are over already."""
+        """Persist what leases are made of now, but where these are over already."""
         told = self._planner.progress.plans.get(self._job.link)
         if told is not None and told.owner == self._job.run and told.batch >= batch:
             return
