@@ -354,6 +354,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a target topic that was deleted and made again is filled from the middle",
     ),
     Mutant(
+        "first-broker-alone",
+        "kafka/cluster.py",
+        "        others = sorted(answer.brokers)[: _OTHERS + 1] if lacking else []",
+        "        others: list[int] = []",
+        "a lane waits for minutes for one broker with old metadata, while all others know its topic",
+    ),
+    Mutant(
         "gone-while-one-is-silent",
         "kafka/presence.py",
         "self.other is None and not self.silent and bool(self.unaware)",

@@ -19,6 +19,7 @@ from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka.acl_numbers import operations_of
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import (
+    UNKNOWN_TOPIC,
     AuthenticationError,
     BrokerRefusedError,
     ConnectionLostError,
@@ -28,9 +29,14 @@ from anabranch.kafka.errors import (
 )
 from anabranch.kafka.frames import FramePool
 from anabranch.model.acls import AclOperation
+from anabranch.model.topics import TopicPartition
 
 NO_TOPIC_ID = uuid.UUID(int=0)
 REFUSED_S = 5.0
+ASK_S = 3.0
+"""How long one of several brokers may take to say what it knows."""
+_OTHERS = 4
+"""How many more brokers are asked for what one does not know: each that is away costs ``ASK_S``, together."""
 _COORDINATOR_RETRIES = {14, 15, 16}  # LOAD_IN_PROGRESS, NOT_AVAILABLE, NOT_COORDINATOR
 
 
@@ -264,14 +270,42 @@ class Cluster:
             )
         return ClusterMetadata(known.cluster_id, known.controller, dict(known.brokers), topics)
 
+    async def described(self, partitions: Iterable[TopicPartition]) -> dict[str, TopicMeta]:
+        """The topics of partitions that are to be there; where the broker that is asked lacks one, others are asked.
+
+        A broker may have old metadata for long.  Errors inside are the caller's, also that no broker that was asked
+        knows a topic; raises ClusterError where none answers.
+        """
+        wanted: dict[str, set[int]] = {}
+        for one in partitions:
+            wanted.setdefault(one.topic, set()).add(one.partition)
+
+        def lacks(topic: str) -> bool:
+            meta = found[topic]
+            return meta.error == UNKNOWN_TOPIC or (not meta.error and not wanted[topic] <= meta.partitions.keys())
+
+        answer = await self.metadata(sorted(wanted))
+        found = {topic: answer.topics[topic] for topic in wanted}
+        lacking = sorted(filter(lacks, found))
+        others = sorted(answer.brokers)[: _OTHERS + 1] if lacking else []  # the one that was asked may be among them
+        for told in await asyncio.gather(*(self._told(lacking, node) for node in others)):
+            found |= {topic: told[topic] for topic in lacking if topic in told and lacks(topic)}
+        return found
+
+    async def _told(self, topics: list[str], node: int) -> dict[str, TopicMeta]:
+        try:
+            async with asyncio.timeout(ASK_S):
+                return (await self.metadata(topics, node=node)).topics
+        except (ClusterError, TimeoutError):
+            return {}
+
     async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
         """The topic and one of its partitions, asked again; raises BrokerRefusedError while it has no leader."""
-        answer = await self.metadata([topic])
-        meta = answer.topics[topic]
+        meta = (await self.described([TopicPartition(topic, index)]))[topic]
         self.check(meta.error, "Describe", f"topic {topic}")
         part = meta.partitions.get(index)
         if part is None:
-            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 3)
+            raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", UNKNOWN_TOPIC)
         if part.leader < 0:
             raise BrokerRefusedError(self.name, "Metadata", f"partition {topic}-{index}", 5)
         return meta, part

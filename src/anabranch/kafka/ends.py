@@ -27,10 +27,10 @@ async def ends(
 async def _ends(
     cluster: Cluster, partitions: Collection[TopicPartition], *, stable: bool
 ) -> dict[TopicPartition, tuple[int, int]]:
-    answer = await cluster.metadata(sorted({partition.topic for partition in partitions}))
+    topics = await cluster.described(partitions)
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
     for one in partitions:
-        topic = answer.topics[one.topic]
+        topic = topics[one.topic]
         part = topic.partitions.get(one.partition)
         lacks = UNKNOWN_TOPIC if part is None else _NO_LEADER if part.leader < 0 else 0
         cluster.check(topic.error or lacks, "Describe", f"partition {one}")

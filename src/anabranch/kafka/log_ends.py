@@ -23,10 +23,10 @@ async def log_ends(cluster: Cluster, partitions: Collection[TopicPartition]) -> 
     """The ends of each partition that exists and has a leader; others, and those we may not see, are absent."""
     if not partitions:
         return {}
-    answer = await cluster.metadata(sorted({partition.topic for partition in partitions}))
+    topics = await cluster.described(partitions)
     by_leader: dict[int, dict[tuple[str, int], int]] = {}
     for one in partitions:
-        topic = answer.topics[one.topic]
+        topic = topics[one.topic]
         part = topic.partitions.get(one.partition)
         if topic.error == 0 and part is not None and part.leader >= 0:
             by_leader.setdefault(part.leader, {})[(one.topic, one.partition)] = part.leader_epoch

@@ -18,13 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anabranch.errors import ClusterError
-from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import ASK_S, Cluster, ClusterMetadata, PartitionMeta, TopicMeta
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 
 GONE_S = 15.0
 """For how long all brokers must say that they know no such topic: all may have started at the same time."""
-ASK_S = 3.0
-"""How long one broker may take to say what it knows."""
 TOPIC_AUTHORIZATION_FAILED = 29
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from anabranch.errors import ClusterError, RefusedError
 from anabranch.kafka import admin
-from anabranch.kafka.cluster import Cluster, ClusterMetadata
-from anabranch.kafka.presence import ASK_S
+from anabranch.kafka.cluster import ASK_S, Cluster, ClusterMetadata
 from anabranch.model import preconditions
 from anabranch.model.clock import now_ms
 from anabranch.model.preconditions import TargetTopic

@@ -146,10 +146,10 @@ async def ask_offsets(
 async def _ask_offsets(
     cluster: Cluster, wanted: Mapping[TopicPartition, int], isolation: int
 ) -> dict[TopicPartition, int]:
-    answer = await cluster.metadata(sorted({partition.topic for partition in wanted}))
+    topics = await cluster.described(wanted)
     by_leader: dict[int, dict[tuple[str, int], tuple[int, int]]] = {}
     for partition, at in wanted.items():
-        topic = answer.topics[partition.topic]
+        topic = topics[partition.topic]
         cluster.check(topic.error, "Describe", f"topic {partition.topic}")
         part = topic.partitions.get(partition.partition)
         if part is None or part.leader < 0:
