@@ -11,12 +11,14 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.alone import alone
 from tests.chance import ARE_NEW
 from tests.groups import group
 
@@ -135,6 +137,13 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: looking through it at each collection of garbage is for nothing."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A unit test, its fixtures too, is alone."""
+    with alone() if item.stash[_TIER] == "unit" else nullcontext():
+        yield
 
 
 # -- workers -------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ WHOLE: Mapping[str, tuple[str, ...]] = {
 }
 """The stages as they are run without a break; the first has all that is near to any package.
 
-What is ``served`` needs no process either, but a socket or real time: too slow for the tier ``unit``.
+What is ``served`` needs no broker's process either, but a socket, real time or a Python of its own: too much for the
+tier ``unit``.
 """
 _PURE, _FEW = ("tests/unit", "tests/model"), 12
 """Where tests without a process are; of more files than this, that import a module, none is likelier than another."""

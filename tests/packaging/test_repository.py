@@ -48,6 +48,7 @@ def test_the_lock_of_the_pages_pins_every_package_with_a_hash_and_names_no_regis
     assert [one for one in versions if not re.fullmatch(r"\d+\.\d+\.\d+", one)] == []
 
 
+@pytest.mark.test
 def test_the_two_commands_of_the_readme_exist() -> None:
     """``make demo`` and ``make test`` are in the README and in the Makefile."""
     readme = (ROOT / "README.md").read_text()

@@ -88,6 +88,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine, *words:
     return code, made.output + str(made.exception or "")
 
 
+@pytest.mark.test
 def test_copies_are_called_as_mirror_maker_calls_them_unless_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -105,6 +106,7 @@ def test_copies_are_called_as_mirror_maker_calls_them_unless_told(
     assert maps_file.load(tmp_path / "maps.json") == (CLEAR,)
 
 
+@pytest.mark.test
 def test_unclear_stretches_are_an_exit_code_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The file is there, and a comparison of what follows the stretch is described."""
     words = ["--topic", "orders", "--verify-spec", str(tmp_path / "verify.json")]
@@ -117,6 +119,7 @@ def test_unclear_stretches_are_an_exit_code_of_their_own(monkeypatch: pytest.Mon
     assert described.doubts == {"orders-0": "unclear up to source offset 9; only what follows is compared"}
 
 
+@pytest.mark.test
 def test_a_job_that_fails_leaves_no_file_and_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What the job said last is what the person reads, and its exit code is the verb's."""
     code, said = run(monkeypatch, tmp_path, Engine(None), "--topic", "orders")
@@ -136,6 +139,7 @@ def test_a_file_that_cannot_be_written_is_said_before_anything_is_asked(
     assert "nowhere/file.json: cannot write it: No such file or directory" in said
 
 
+@pytest.mark.test
 def test_what_a_job_had_finished_is_named_when_it_ends_and_when_it_goes_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -156,6 +160,7 @@ def test_steps_have_words_and_numbers() -> None:
     assert [_step(step_of(line)) for line in ("no json\n", "[1]", '{"a": 1}')] == ["no json", "[1]", '{"a": 1}']
 
 
+@pytest.mark.test
 @pytest.mark.parametrize(
     ("ends", "code", "words"),
     [

@@ -78,6 +78,7 @@ def test_it_has_what_links_need_and_the_plugins_and_neither_spark_nor_other_extr
     assert [one.name for one in environment.wanted()] == ["anabranch", "arrow", "deep", "kafka_x", "names"]
 
 
+@pytest.mark.test
 def test_its_python_runs_with_its_packages(installed: dict[str, Package], tmp_path: Path) -> None:
     """From whatever directory, by a relative path as Spark does; equal installations make equal archives."""
     packed = environment.build(tmp_path / "a.tar.gz", os.path.realpath(sys.executable))
@@ -94,6 +95,7 @@ def test_its_python_runs_with_its_packages(installed: dict[str, Package], tmp_pa
     assert done.stdout == "kafka_x\n"
 
 
+@pytest.mark.test
 def test_a_machine_without_that_python_says_so(installed: dict[str, Package], tmp_path: Path) -> None:
     """In the two lines of each error."""
     packed = environment.build(tmp_path / "a.tar.gz", "python0.1")

@@ -54,6 +54,7 @@ def test_every_noun_is_offered_with_each_verb_that_plans() -> None:
     assert planning - offered == PARTS
 
 
+@pytest.mark.test
 def test_what_is_offered_brings_neither_spark_nor_a_database_nor_a_server() -> None:
     """All of it at once; ``import anabranch`` alone brings next to nothing."""
     done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True, check=False)

@@ -100,6 +100,7 @@ def test_what_was_inconclusive_has_not_passed_and_what_took_long_has() -> None:
     assert "INCONCLUSIVE" in line and "1 inconclusive" in line
 
 
+@pytest.mark.test
 def test_what_ran_other_tests_or_at_a_commit_that_is_not_here_is_due() -> None:
     """A chapter that holds more now has not passed."""
     ledger = {name: entry(name) for name in CHAPTERS}
@@ -134,6 +135,7 @@ def test_a_chapter_runs_again_where_it_may_rest_on_a_change(changed: str, again:
     assert set(due(ledger, {**FILES, changed: "2"}, known)) == again
 
 
+@pytest.mark.test
 def test_the_files_of_a_commit_are_read() -> None:
     """Each path, with a hash of what it holds."""
     files = files_of("HEAD")

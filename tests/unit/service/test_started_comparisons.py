@@ -108,7 +108,7 @@ def test_an_operation_ends_with_what_its_comparison_found(
     assert report["process"] == jobs.processes[0].pid and jobs.processes[0].poll() is None
 
 
-@pytest.mark.unit
+@pytest.mark.test
 def test_a_comparison_outlives_the_service_and_its_death_is_noted_by_the_next_one(
     both: Lab, jobs: Jobs, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from anabranch.streams.trials import ScriptProblem, TrialKind, TrialQuestion
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.test
 def test_only_directories_of_dead_services_are_removed(tmp_path: Path) -> None:
     """Another service of the same user may have trials in the same place."""
     gone = subprocess.Popen([sys.executable, "-c", ""])

@@ -50,6 +50,7 @@ def test_what_the_user_chose_stays(archive: Path, monkeypatch: pytest.MonkeyPatc
     assert not archive.parent.exists()
 
 
+@pytest.mark.test
 def test_a_job_that_ends_in_order_leaves_the_archive(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once its JVM has written it; what killed jobs left is removed, and what a living one writes stays."""
     archive.parent.mkdir()

@@ -45,6 +45,7 @@ tail = partial(clean)
 HELPER = "def helped(text: str) -> str:\n    return text\n"
 
 
+@pytest.mark.test
 def test_what_a_module_imports_of_pythons_own_is_no_function_of_it(tmp_path: Path) -> None:
     """Else whoever writes a script could have `os.system` by a module that an admin uploaded for something else."""
     (tmp_path / "text.py").write_text(MODULE)

@@ -21,6 +21,7 @@ def test_rows_are_told_while_there_is_room() -> None:
     assert len(RoomForRows(0).take([["x" * 1000]] * 10)) == 10
 
 
+@pytest.mark.test
 def test_memory_is_refused_beyond_the_limit() -> None:
     """By the system, in the process and in those that it starts."""
     grab = "bytearray(900 << 20)"

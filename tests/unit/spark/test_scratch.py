@@ -52,6 +52,7 @@ def owner(temporary: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
             process.kill()
 
 
+@pytest.mark.test
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(temporary: Path) -> None:
     """Not by process ids: the dead one's may be another process's by now, and is none at all in another container."""
     with owner(temporary) as (dead, left), owner(temporary) as (living, kept):
@@ -64,6 +65,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
         assert living.returncode == 0 and not kept.exists()
 
 
+@pytest.mark.test
 def test_a_process_that_the_owner_has_started_does_not_keep_it(temporary: Path) -> None:
     """A driver's JVM ends seconds after it."""
     made = ScratchDirectory("test")

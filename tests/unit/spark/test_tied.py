@@ -59,6 +59,7 @@ def test_a_job_that_was_let_go_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watch(monkeypatch, DETACH) == []
 
 
+@pytest.mark.test
 def test_ctrl_c_of_the_command_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """It arrives as SIGTERM, as all that ends a command does."""
     monkeypatch.setattr(tied, "_interrupted", threading.Event())

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.unit
 TALK = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 
 
+@pytest.mark.test
 def test_a_log_is_kept_short_under_a_process_that_goes_on_writing(tmp_path: Path) -> None:
     """What it writes afterwards is at the beginning; the newest lines are there, at most twice as many as fill it."""
     log = tmp_path / "run-1.log"

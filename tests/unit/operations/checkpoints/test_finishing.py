@@ -40,6 +40,7 @@ def test_no_query_is_run_on_a_checkpoint_that_is_half_rewritten(tmp_path: Path) 
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.test
 def test_a_query_that_may_still_run_is_not_started_again(tmp_path: Path) -> None:
     """Its newest batch is not committed just because it runs: two queries on one checkpoint ruin it."""
     place = copy("uncommitted", tmp_path / "cp")
@@ -53,6 +54,7 @@ def test_a_query_that_may_still_run_is_not_started_again(tmp_path: Path) -> None
     assert (tmp_path / "ran").exists()
 
 
+@pytest.mark.test
 def test_a_cancelled_wait_ends_the_command_too(tmp_path: Path) -> None:
     """Nobody is left who would tell it to end, and a query that runs on would write the checkpoint."""
     place, pid = copy("uncommitted", tmp_path / "cp"), tmp_path / "pid"
