@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,6 +130,28 @@ def test_no_error_exits_as_a_verdict_would(run: Callable[..., int], error: Excep
     """Errors keep their codes, and a fault of ours does not say "different"."""
     assert run(error) == code
     assert not isinstance(error, AnabranchError) or error.exit_code == code
+
+
+@pytest.mark.parametrize("verb", ["start", "show", "stop", "resume"])
+def test_no_fault_of_a_verb_is_a_verdict_wherever_it_happens(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not one of its own module either, before it asks anything: 1 would say that records differ."""
+
+    def fault(given: object, **_: object) -> None:
+        if isinstance(given, Coroutine):
+            given.close()
+        raise ZeroDivisionError
+
+    for module in ("start", "show", "stop"):
+        # The package has a function of each one's name.
+        monkeypatch.setattr(sys.modules[f"anabranch.cli.verify.{module}"], "run", fault)
+    monkeypatch.setattr(sys.modules["anabranch.cli.verify.start"], "settings_of", fault)
+    monkeypatch.setattr(sys, "argv", ["anabranch", "verify", verb, "old-new"])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 async def interrupted(*_: object) -> Any:

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from anabranch.cli.hints import quoted
+from anabranch.cli.verify.guard import no_false_verdict
 from anabranch.cli.verify.show import show
 from anabranch.cli.verify.start import resume, start
 from anabranch.cli.verify.stop import stop
@@ -15,7 +16,11 @@ from anabranch.errors import InvalidFieldError
 
 
 class _Verbs(TyperGroup):
-    """The verbs; a word that is none of them is most likely a link."""
+    """The verbs; a word that is none of them is most likely a link, and no fault of theirs is a verdict."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with no_false_verdict():
+            return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0] if args else ""

@@ -13,7 +13,7 @@ from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_target, run
 from anabranch.cli.verify import render
-from anabranch.cli.verify.guard import COULD_NOT_TELL, no_false_verdict
+from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.cli.verify.watch import followed
 from anabranch.state.codecs.verified import VerifyStatus
 from anabranch.verify.page import page as make_page
@@ -33,15 +33,14 @@ def show(
 
     While it runs --watch follows it. See docs/reference/verify.md.
     """
-    with no_false_verdict():
-        found = run(_show(ctx, link, target_name, live))
-        made = found.own_report
-        if made is not None and report is not None:
-            report.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        if made is not None and page is not None:
-            page.write_text(make_page(made), encoding="utf-8")
-        emit({"run": found.run, "lanes": found.lanes, "report": made}, render.status(found), output)
-        raise typer.Exit(COULD_NOT_TELL if made is None else ComparisonVerdict(made["verdict"]).exit_code)
+    found = run(_show(ctx, link, target_name, live))
+    made = found.own_report
+    if made is not None and report is not None:
+        report.write_text(json.dumps(made, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if made is not None and page is not None:
+        page.write_text(make_page(made), encoding="utf-8")
+    emit({"run": found.run, "lanes": found.lanes, "report": made}, render.status(found), output)
+    raise typer.Exit(COULD_NOT_TELL if made is None else ComparisonVerdict(made["verdict"]).exit_code)
 
 
 async def _show(ctx: typer.Context, link: str, target_name: str | None, live: bool) -> VerifyStatus:

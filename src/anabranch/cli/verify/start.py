@@ -17,7 +17,7 @@ from anabranch.cli.options import LinkArgument, TargetOption, settings_of
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render
-from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT, no_false_verdict
+from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT
 from anabranch.cli.verify.watch import followed
 from anabranch.config.jobspec import check_spec_path, write_spec
 from anabranch.config.units import parse_rate
@@ -60,8 +60,7 @@ def start(
     rate = None if rate_limit is None else parse_rate(rate_limit)
     options = VerifyOptions(reader, levels, rate, samples, show_values, fresh)
     flags = VerifyFlags(link, target_name, options, only_spec, master, settings_of(conf), directory, detach, output)
-    with no_false_verdict():
-        _end(flags, run(_compare(ctx, flags)))
+    _end(flags, run(_compare(ctx, flags)))
 
 
 def resume(
@@ -82,8 +81,7 @@ def resume(
     Goes on up to the same pins, with the same options.
     """
     flags = VerifyFlags(link, target_name, None, only_spec, master, settings_of(conf), directory, detach, output)
-    with no_false_verdict():
-        _end(flags, run(_compare(ctx, flags)))
+    _end(flags, run(_compare(ctx, flags)))
 
 
 @dataclass(frozen=True, slots=True)

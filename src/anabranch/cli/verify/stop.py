@@ -7,13 +7,11 @@ import typer
 from anabranch.cli.hints import repeated
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.running import on_target, run
-from anabranch.cli.verify.guard import no_false_verdict
 
 
 def stop(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
     """Have a running comparison stop within a round, less than half a minute; one that does not run is left alone."""
-    with no_false_verdict():
-        run(_stop(ctx, link, target_name))
+    run(_stop(ctx, link, target_name))
 
 
 async def _stop(ctx: typer.Context, link: str, target_name: str | None) -> None:
