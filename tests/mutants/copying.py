@@ -716,10 +716,24 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "answers-of-brokers-not-shared",
-        "copier/source/fetcher.py",
-        "max_bytes=max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // len(self._sessions))) - AROUND_BYTES",
-        "max_bytes=ANSWER_BYTES - AROUND_BYTES",
+        "copier/source/answer_sizes.py",
+        "min(ANSWER_BYTES, ANSWERS_BYTES // max(1, brokers), max(0, ANSWERS_BYTES - awaited))",
+        "ANSWER_BYTES",
         "with ten source brokers a worker keeps 80 MB more than is said",
+    ),
+    Mutant(
+        "answers-in-the-next-larger-frame",
+        "copier/source/answer_sizes.py",
+        "    return 1 << (max(LANE_BYTES, share).bit_length() - 1)",
+        "    return max(LANE_BYTES, share)",
+        "with six source brokers a worker keeps 60 MB of answers where 56 are said: each lies in a frame of 4 MB",
+    ),
+    Mutant(
+        "answers-awaited-not-counted",
+        "copier/source/fetcher.py",
+        "answer_bytes(len(brokers), sum(self._awaited.values()))",
+        "answer_bytes(len(brokers))",
+        "a broker that begins to lead brings its whole share beside the larger ones that others were asked for",
     ),
     Mutant(
         "idempotent-writer-not-named",

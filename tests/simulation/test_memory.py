@@ -17,7 +17,10 @@ pytestmark = pytest.mark.test
 LANES, MB = 70, 1 << 20
 
 
-def test_a_worker_keeps_forty_megabytes_of_answers_and_one_of_eight_more(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("brokers", "more"), [(1, 8), (3, 16), (6, 16)])
+def test_a_worker_keeps_forty_megabytes_of_answers_and_one_more_of_each_broker(
+    brokers: int, more: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Seventy lanes with two megabytes each, of which nothing may be sent: what is read is bounded, and not idle."""
     fetchers: list[Fetcher] = []
     start = Fetcher.add
@@ -29,7 +32,7 @@ def test_a_worker_keeps_forty_megabytes_of_answers_and_one_of_eight_more(monkeyp
     monkeypatch.setattr(Fetcher, "add", add)
     value = random.Random(1).randbytes(500_000)
     record = Record(0, 1_700_000_000_000, TimestampType.CREATE_TIME, b"k", value, ())
-    with watched(1, topic=LoadTopic(TOPIC, LANES, old=False)) as link:
+    with watched(1, topic=LoadTopic(TOPIC, LANES, old=False), brokers=brokers) as link:
         link.life.load.stop()
         source = link.world.clusters["source"]
         for index in range(LANES):
@@ -52,5 +55,5 @@ def test_a_worker_keeps_forty_megabytes_of_answers_and_one_of_eight_more(monkeyp
         for _ in range(300):
             link.pass_(0.1)
             most = max([most, *(one._in_memory() for one in fetchers)])
-        assert 30 * MB < most <= (40 + 8) * MB, most / MB
+        assert 30 * MB < most <= (40 + more) * MB, most / MB
         run.kill()

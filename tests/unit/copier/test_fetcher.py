@@ -10,8 +10,8 @@ import pytest
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source import fetcher as fetching
 from anabranch.copier.source import refused as module
-from anabranch.copier.source.broker_reads import LANE_BYTES
-from anabranch.copier.source.fetcher import ANSWER_BYTES, ANSWERS_BYTES, AROUND_BYTES, Fetcher
+from anabranch.copier.source.answer_sizes import AROUND_BYTES, answer_bytes
+from anabranch.copier.source.fetcher import Fetcher
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -251,25 +251,62 @@ class Unanswered:
         return 13
 
 
-@pytest.mark.parametrize("brokers", [1, 2, 3, 10, 16, 40])
+@pytest.mark.parametrize("brokers", [1, 2, 3, 6, 10, 16, 40])
 def test_what_all_brokers_may_answer_at_once_is_bounded(brokers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of one or two may bring 8 MB; more share 16 MB, of which each has 1 MB at least."""
-    asked: dict[int, int] = {}
+    """All are asked at once, and each for its share; what was asked of one that is lost is awaited no longer."""
+    asked: list[int] = []
+    loops, lanes = fetcher(Dying()), [running(0) for _ in range(brokers)]
+    for node, lane in enumerate(lanes):
+        loops._lanes["t", node] = lane
+        lane.source.leader = node
+
+    def submit(*_: object, max_bytes: int, **more: object) -> asyncio.Future[Any]:
+        asked.append(max_bytes)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0, answer.set_exception, ConnectionLostError("old", "1", "gone"))
+        return answer
+
+    monkeypatch.setattr(fetching.fetch, "submit", submit)
 
     async def play() -> None:
-        loops = fetcher(Dying())
-        for _ in range(2):  # by the second time all brokers are known
-            for node in range(brokers):
-
-                def submit(*_: object, max_bytes: int, node: int = node, **more: object) -> asyncio.Future[Any]:
-                    asked[node] = max_bytes
-                    raise ConnectionLostError("old", str(node), "gone")
-
-                monkeypatch.setattr(fetching.fetch, "submit", submit)
-                with pytest.raises(ConnectionLostError):
-                    await loops._fetch(node, cast(Connection, Unanswered()), [running(0)], 0)
+        for _ in range(2):
+            fetches = (loops._fetch(node, cast(Connection, Unanswered()), [lane], 0) for node, lane in enumerate(lanes))
+            for found in await asyncio.gather(*fetches, return_exceptions=True):
+                assert isinstance(found, ConnectionLostError)
 
     asyncio.run(play())
-    each = max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // brokers))
-    assert list(asked.values()) == [each - AROUND_BYTES] * brokers
-    assert sum(asked.values()) <= max(16, brokers) << 20 and min(asked.values()) >= (1 << 20) - AROUND_BYTES
+    assert asked == [answer_bytes(brokers) - AROUND_BYTES] * brokers * 2
+
+
+def test_a_broker_that_comes_while_others_have_yet_to_answer_asks_for_what_they_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two may bring 8 MB each; a third that leads now brings 1 MB until one of them has answered."""
+    asked: list[tuple[int, asyncio.Future[Any]]] = []
+    loops, lanes = fetcher(Dying()), [running(0) for _ in range(3)]
+
+    def submit(*_: object, max_bytes: int, **more: object) -> asyncio.Future[Any]:
+        asked.append((max_bytes, asyncio.get_running_loop().create_future()))
+        return asked[-1][1]
+
+    monkeypatch.setattr(fetching.fetch, "submit", submit)
+
+    async def play() -> None:
+        async def ask(node: int) -> asyncio.Task[None]:
+            loops._lanes["t", node] = lanes[node]
+            lanes[node].source.leader = node
+            task = asyncio.create_task(loops._fetch(node, cast(Connection, Unanswered()), [lanes[node]], 0))
+            await asyncio.sleep(0)
+            return task
+
+        tasks = [await ask(0), await ask(1), await ask(2)]
+        asked[0][1].set_exception(ConnectionLostError("old", "0", "gone"))
+        await asyncio.gather(tasks[0], return_exceptions=True)
+        tasks.append(await ask(0))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(play())
+    sizes = [(size + AROUND_BYTES) >> 20 for size, _ in asked]
+    assert sizes == [8, 8, 1, 4]

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.fetched import PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
-from anabranch.copier.source.broker_reads import LANE_BYTES, BrokerReads
+from anabranch.copier.source.answer_sizes import AROUND_BYTES, answer_bytes
+from anabranch.copier.source.broker_reads import BrokerReads
 from anabranch.copier.source.log_ends import LOOK_S, READ_COMMITTED, look_at_ends
 from anabranch.copier.source.missing import look_for
 from anabranch.copier.source.queueing import enqueue
@@ -30,11 +31,6 @@ from anabranch.kafka.session import FIRST, FetchSession
 from anabranch.protocol.gap_records import GapRecord
 
 PURPOSE = "fetch"
-ANSWER_BYTES = 8 << 20
-ANSWERS_BYTES = 16 << 20
-"""What the answers of all brokers may bring at once, beyond the budget that was kept when they were asked."""
-AROUND_BYTES = 64 << 10
-"""Left for what stands around the records of an answer, so that it fits a frame of a power of two."""
 BUDGET_BYTES = 40 << 20
 """Bytes of answers, not of what is queued of them: one batch that waits keeps its whole answer in memory."""
 POLL_MS = 500
@@ -61,6 +57,7 @@ class Fetcher:
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._sessions: dict[int, BrokerReads] = {}
+        self._awaited: dict[int, int] = {}
         self._asking: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -215,6 +212,8 @@ class Fetcher:
         reads.want(ready, version >= fetch.BY_ID)
         asked = reads.lanes
         request = session.next_request(reads.wanted)
+        brokers = {node, *(lane.source.leader for lane in self._lanes.values() if lane.source.leader >= 0)}
+        size = self._awaited[node] = answer_bytes(len(brokers), sum(self._awaited.values()))
         answered = False
         pause = 0.0
         filled: list[Lane] = []
@@ -223,7 +222,7 @@ class Fetcher:
                 connection,
                 request.wanted,
                 max_wait_ms=max_wait_ms,
-                max_bytes=max(LANE_BYTES, min(ANSWER_BYTES, ANSWERS_BYTES // len(self._sessions))) - AROUND_BYTES,
+                max_bytes=size - AROUND_BYTES,
                 isolation=READ_COMMITTED,
                 session=(request.session, request.epoch),
                 forgotten=request.forgotten,
@@ -266,6 +265,7 @@ class Fetcher:
             finally:
                 frame.release()
         finally:
+            self._awaited.pop(node, None)
             if not answered:
                 session.lost()
         if filled:
