@@ -19,6 +19,7 @@ import psutil
 
 import anabranch
 from anabranch.spark import handover
+from qa.timeouts import TIMEOUT_S
 
 MARK = "ANABRANCH_FAULT_MARK"
 DAEMON = "pyspark.daemon"
@@ -131,7 +132,7 @@ class LinkRun:
         else:
             self.process.kill()
         try:
-            self.process.wait(30)
+            self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

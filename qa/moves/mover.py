@@ -17,13 +17,13 @@ from qa.logcompare import ComparedRecord, read_log
 from qa.moves.judge import Judgement, judge
 from qa.moves.readers import GroupReader, ends_with, read_by_console
 from qa.moves.readings import Reads
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE, TIMEOUT_S
 
 SETTLE_S = LONG_TIMEOUT_S
 AT_ONCE = 4
 _CONSOLE_SHARE = 0.15
 _BEGINS_S = TIMEOUT_S
-_ANSWER_S = 30.0
+_ANSWER_S = 30.0 * SCALE
 _PROTOCOLS = ("classic", "consumer")
 
 Move = Callable[[str], str]

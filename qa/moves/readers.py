@@ -17,11 +17,12 @@ from anabranch.sandbox.jars import class_path, java_program
 from qa.faults.ledger import Place
 from qa.logcompare import ComparedRecord, entry_of
 from qa.moves.readings import Readings, Reads
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE, TIMEOUT_S
 
 RUNTIME = "kafka-4.3.1"
 _MAIN_CLASS = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _ENDS_S = LONG_TIMEOUT_S
+_COMMIT_S = 10.0 * SCALE
 # As long as a machine may stand still: who is expelled reads again from its last commit.
 _SESSION_MS = 45_000
 _LEAVES_S = TIMEOUT_S
@@ -118,10 +119,10 @@ class GroupReader:
                     elif not message.error().retriable() and message.error().code() not in _PASSING:
                         raise KafkaException(message.error())
                 if time.monotonic() - committed > 0.7:
-                    self._commit(consumer, 1)
+                    self._commit(consumer, 0.0)
                     committed = time.monotonic()
             if self._commit_all:
-                self._commit(consumer, 20)
+                self._commit(consumer, _COMMIT_S)
         finally:
             consumer.close()
 
@@ -130,7 +131,8 @@ class GroupReader:
             self._at_end.discard((one.topic, one.partition))
             self._readings.give((one.topic, one.partition))
 
-    def _commit(self, consumer: Any, attempts: int) -> None:
+    def _commit(self, consumer: Any, patience: float) -> None:
+        """Commit what was read; without patience it is tried once, and then with what is read later."""
         from confluent_kafka import KafkaException, TopicPartition
 
         offsets = [
@@ -138,16 +140,17 @@ class GroupReader:
             for (topic, partition), entries in self.reads.items()
             if entries
         ]
-        for attempt in range(attempts):
-            if not offsets:
-                return
+        deadline = time.monotonic() + patience
+        while offsets:
             try:
                 for one in consumer.commit(offsets=offsets, asynchronous=False):
                     if one.error is None:
                         self._readings.acknowledge((one.topic, one.partition), one.offset)
                 return
             except KafkaException as error:
-                if attempt + 1 == attempts and attempts > 1:
+                if not patience:
+                    return
+                if time.monotonic() > deadline:
                     if error.args[0].code() in _EXPELLED:
                         return  # what counts is what the broker holds
                     raise
@@ -169,7 +172,9 @@ _EXPELLED = {22, 25, 27, 82, 110, 113, -142, -144}
 of a member, an assignment that was lost, and fenced by the client's own word: only who consumes on joins again."""
 
 
-def read_by_console(bootstrap: str, group: str, topic: str, count: int, seconds: float = 60.0) -> set[tuple[int, int]]:
+def read_by_console(
+    bootstrap: str, group: str, topic: str, count: int, seconds: float = TIMEOUT_S
+) -> set[tuple[int, int]]:
     """Have Java's console consumer read ``count`` records in a group and end, which commits its positions.
 
     Returns what it read, as (partition, offset).  For clusters without TLS and SASL.  Raises ``RuntimeError`` where

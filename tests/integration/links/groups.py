@@ -61,7 +61,7 @@ def committed(cluster: SandboxCluster, group: str, places: list[Place]) -> dict[
 
 def asked(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
     """Committed offsets, asked for again while the first group of a young cluster finds its coordinator."""
-    found: list[TopicPartition] = retry(lambda: consumer.committed(places, timeout=30))
+    found: list[TopicPartition] = retry(lambda: consumer.committed(places, timeout=TIMEOUT_S))
     return found
 
 
@@ -94,7 +94,7 @@ def await_left(cluster: SandboxCluster, group: str) -> None:
     """Wait until a group's last member has left: a consumer does not wait for long until its coordinator knows."""
 
     def look() -> None:
-        listed = admin(cluster).list_consumer_groups(request_timeout=30).result().valid
+        listed = admin(cluster).list_consumer_groups(request_timeout=TIMEOUT_S).result().valid
         if any(one.group_id == group and one.state is not ConsumerGroupState.EMPTY for one in listed):
             raise TimeoutError(f"group {group} still has members")
 

@@ -59,7 +59,7 @@ def await_isr(cluster: SandboxCluster, topic: str, wanted: set[int], leader: int
     """Wait until the partition has this leader and these replicas in sync."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
-        found = retry(lambda: admin(cluster).list_topics(timeout=20).topics.get(topic))
+        found = retry(lambda: admin(cluster).list_topics(timeout=TIMEOUT_S).topics.get(topic))
         part = found.partitions.get(0) if found is not None else None
         if part is not None and (part.leader, set(part.isrs)) == (leader, wanted):
             return
@@ -72,10 +72,10 @@ def lose_what_the_follower_lacks(cluster: SandboxCluster, topic: str) -> None:
     cluster.broker(LEADER).kill()
     cluster.broker(FOLLOWER).start()
     deadline = time.monotonic() + TIMEOUT_S
-    while retry(lambda: admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader) != FOLLOWER:
+    while retry(lambda: admin(cluster).list_topics(timeout=TIMEOUT_S).topics[topic].partitions[0].leader) != FOLLOWER:
         assert time.monotonic() < deadline, "the follower was never elected"
         with suppress(KafkaException, TimeoutError):  # not yet: the controller still takes the dead one for alive
-            admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(5)
+            admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(TIMEOUT_S)
         time.sleep(0.3)
     await_isr(cluster, topic, {FOLLOWER}, FOLLOWER)
 
