@@ -27,7 +27,6 @@ from tests.integration.streams.lab import StreamLab, consumed, produce_json
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 ROWS = 900
-AWAY_S = 4.0
 READ = """
 CREATE TABLE views (page STRING, n BIGINT)
 USING kafka OPTIONS (cluster 'here', topic '{topic}', start 'earliest', max.records.per.batch '300');
@@ -119,8 +118,13 @@ def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_pa
         while not lab.progress:
             time.sleep(0.05)
         away.broker(1).kill()
-        time.sleep(AWAY_S)
-        away.broker(1).start()
+        try:
+            deadline = time.monotonic() + TIMEOUT_S
+            while not any(one["sink"]["retries"] for one in lab.counts):
+                assert time.monotonic() < deadline, lab.counts
+                time.sleep(0.1)
+        finally:
+            away.broker(1).start()
         away.wait_ready()
         writing.join(LONG_TIMEOUT_S)
         assert not writing.is_alive()

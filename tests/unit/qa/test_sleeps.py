@@ -48,7 +48,6 @@ MEANT = {
     "tests/integration/sandbox/test_sandbox_proxy.py": {
         "test_kafka_clients_live_through_a_stall_and_a_cut": _HELD,
     },
-    "tests/integration/streams/test_connector_counts.py": {"test_a_broker_that_is_away_is_counted_as_retries": _HELD},
     "tests/integration/streams/test_two_drivers.py": {
         "test_a_driver_that_was_held_up_writes_no_row_beside_the_next_start": _CHANCE,
     },
