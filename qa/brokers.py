@@ -67,7 +67,7 @@ def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
             del left[name]
         asked = True
         if left:
-            time.sleep(1.0)
+            time.sleep(0.5)
 
 
 def await_topics(cluster: SandboxCluster, partitions: Mapping[str, int]) -> None:

@@ -24,7 +24,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAUSE_S = 1.0
-"""The longest pause between two looks."""
+"""The longest that an event or a message is waited for between two looks."""
+SLEEP_S = 0.5
+"""The longest sleep between two looks."""
 _LIMIT = re.compile(r"^seconds$|(^|_)(timeout|patience|deadline|within|limit_s|wait_s)(_s|_seconds)?$")
 _WAITS = frozenset(
     (
@@ -220,7 +222,8 @@ def _is_turn(file: _File, call: ast.Call) -> bool:
 
 def _is_pause(file: _File, call: ast.Call) -> bool:
     loop = file.loop(call)
-    if not call.args or not isinstance(loop, ast.While) or (file.number(call.args[0]) or PAUSE_S + 1) > PAUSE_S:
+    seconds = file.number(call.args[0]) if call.args else None
+    if seconds is None or seconds > SLEEP_S or not isinstance(loop, ast.While):
         return False
     return _is_condition(loop.test) or any(_leaves(one) for one in loop.body)
 

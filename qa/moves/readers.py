@@ -55,6 +55,7 @@ class GroupReader:
         self._commit_all = True
         self._readings = Readings()
         self._at_end: set[Place] = set()
+        self._rounds = 0
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -68,6 +69,11 @@ class GroupReader:
     def reads(self) -> Reads:
         """What was read; complete once it has left."""
         return self._readings.reads
+
+    @property
+    def rounds(self) -> int:
+        """How often it has asked for records."""
+        return self._rounds
 
     @property
     def rewinds(self) -> int:
@@ -118,6 +124,7 @@ class GroupReader:
                         self._at_end.add(partition)
                     elif not message.error().retriable() and message.error().code() not in _PASSING:
                         raise KafkaException(message.error())
+                self._rounds += 1
                 if time.monotonic() - committed > 0.7:
                     self._commit(consumer, 0.0)
                     committed = time.monotonic()
