@@ -1,5 +1,7 @@
 """What tests and harnesses wait for: limits that are not scaled, and sleeps that wait for no condition.
 
+Programs that stand in a file as texts are looked at as well.
+
 A limit is scaled where it comes from ``qa.timeouts``, and none of the file's where it comes from the product.  What is
 found are literals, and constants of the tests that are literals, where something waits by them:
 
@@ -18,7 +20,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +30,8 @@ PAUSE_S = 1.0
 """The longest that an event or a message is waited for between two looks."""
 SLEEP_S = 0.5
 """The longest sleep between two looks."""
+HANGS_S = 600.0
+"""What sleeps for so long waits for nothing: it hangs, until it is killed."""
 _LIMIT = re.compile(r"^seconds$|(^|_)(timeout|patience|deadline|within|limit_s|wait_s)(_s|_seconds)?$")
 _WAITS = frozenset(
     (
@@ -54,6 +59,9 @@ class Wait:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} in {self.where or 'the module'}: {self.text}"
+
+
+_PROGRAM = re.compile(r"^(import|from \S+ import) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,7 @@ def unscaled(path: str, text: str) -> list[Wait]:
     """Waits by a limit that is not scaled."""
     file = _File.of(path, text)
     found = [one for node in ast.walk(file.tree) for one in _limits(file, node)]
-    return sorted(found, key=lambda one: one.line)
+    return _sorted(found, unscaled, file)
 
 
 def _limits(file: _File, node: ast.AST) -> Iterator[Wait]:
@@ -168,16 +176,18 @@ def _arguments(file: _File, call: ast.Call) -> Iterator[Wait]:
         handed = [one for one in call.args[:-1] if isinstance(one, ast.Attribute) and one.attr in _WAITS - _LOOKS]
         limits += call.args[-1:] if handed else []  # to_thread(event.wait, 30)
     numbers = [number for one in limits if (number := file.number(one))]
-    is_short = name in _WAITS and all(number <= PAUSE_S for number in numbers)
-    if numbers and not (
-        is_short and (file.loop(call) is not None or (name in _LOOKS and not _is_asserted(file, call)))
-    ):
+    is_pause = name in _WAITS and all(number <= PAUSE_S for number in numbers) and _looks_again(file, call)
+    if numbers and not is_pause:
         yield file.wait(call)
 
 
-def _is_asserted(file: _File, call: ast.Call) -> bool:
-    """Whether it is claimed what comes in so short a time, or that nothing comes."""
-    return any(isinstance(one, ast.Assert) for one in file.above(call))
+def _looks_again(file: _File, call: ast.Call) -> bool:
+    """Whether what does not come at once may come later: not after so many looks, and it is not claimed to be there."""
+    loop = file.loop(call)
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and ast.unparse(loop.iter).startswith("range("):
+        return False
+    is_asserted = any(isinstance(one, ast.Assert) for one in file.above(call))
+    return loop is not None or (_name(call) in _LOOKS and not is_asserted)
 
 
 def _is_limit(called: str, keyword: str) -> bool:
@@ -212,12 +222,24 @@ def sleeps(path: str, text: str) -> list[Wait]:
     """Sleeps that wait for time."""
     file = _File.of(path, text)
     calls = [node for node in ast.walk(file.tree) if isinstance(node, ast.Call) and _name(node) == "sleep"]
-    found = [file.wait(call) for call in calls if not _is_turn(file, call) and not _is_pause(file, call)]
+    found = [file.wait(call) for call in calls if not _is_no_wait(file, call) and not _is_pause(file, call)]
+    return _sorted(found, sleeps, file)
+
+
+def _sorted(found: list[Wait], look: Callable[[str, str], list[Wait]], file: _File) -> list[Wait]:
+    """With those of the programs that stand in the file as texts, each where its text stands."""
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PROGRAM.search(node.value):
+            with suppress(SyntaxError):
+                place = file.wait(node, "a program")
+                found += [replace(one, where=place.where, line=place.line) for one in look(file.path, node.value)]
     return sorted(found, key=lambda one: one.line)
 
 
-def _is_turn(file: _File, call: ast.Call) -> bool:
-    return bool(call.args) and file.number(call.args[0]) == 0
+def _is_no_wait(file: _File, call: ast.Call) -> bool:
+    """Whether it gives others a turn, or stands for what hangs."""
+    seconds = file.number(call.args[0]) if call.args else None
+    return seconds is not None and (seconds == 0 or seconds >= HANGS_S)
 
 
 def _is_pause(file: _File, call: ast.Call) -> bool:

@@ -28,7 +28,7 @@ producer.init_transactions()
 producer.begin_transaction()
 for value in values.split(","):
     producer.produce(topic, value.encode(), partition=0)
-assert producer.flush(120) == 0
+assert producer.flush() == 0
 print("open", flush=True)
 time.sleep(600)
 """
