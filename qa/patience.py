@@ -43,6 +43,7 @@ _WAITS = frozenset(
 _LOOKS = frozenset(("consume", "poll"))
 _OF_OTHERS = {"wait_for": 1}
 _OWN = re.compile(r"^_*(await|until|wait|eventually)")
+_OWN_DEFINED = re.compile(r"def _*(await|until|wait|eventually)")
 _CLOCK = re.compile(r"\b(monotonic|perf_counter|time)\(\)")
 _LOOPS = (ast.While, ast.For, ast.AsyncFor, ast.comprehension)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -67,16 +68,20 @@ _PROGRAM = re.compile(r"^(import|from \S+ import) ", re.MULTILINE)
 @dataclass(frozen=True)
 class _File:
     path: str
-    tree: ast.Module
+    nodes: tuple[ast.AST, ...]
     parents: Mapping[ast.AST, ast.AST]
     constants: Mapping[str, ast.expr]
 
     @staticmethod
-    @cache
     def of(path: str, text: str) -> _File:
         tree = ast.parse(text)
-        parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-        return _File(path, tree, parents, _constants(tree))
+        nodes: list[ast.AST] = [tree]
+        parents: dict[ast.AST, ast.AST] = {}
+        for node in nodes:  # which grows as it is walked
+            children = list(ast.iter_child_nodes(node))
+            parents |= dict.fromkeys(children, node)
+            nodes += children
+        return _File(path, tuple(nodes), parents, _constants(tree))
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         while node in self.parents:
@@ -144,7 +149,7 @@ def _constants(tree: ast.Module) -> Mapping[str, ast.expr]:
 def unscaled(path: str, text: str) -> list[Wait]:
     """Waits by a limit that is not scaled."""
     file = _File.of(path, text)
-    found = [one for node in ast.walk(file.tree) for one in _limits(file, node)]
+    found = [one for node in file.nodes for one in _limits(file, node)]
     return _sorted(found, unscaled, file)
 
 
@@ -199,8 +204,8 @@ def _is_limit(called: str, keyword: str) -> bool:
 def _places() -> Mapping[str, frozenset[int]]:
     """Function that waits, of the tests or others, to the places of its arguments that are limits."""
     found = {name: {place} for name, place in _OF_OTHERS.items()}
-    for path, text in files():
-        for node in ast.walk(_File.of(path, text).tree):
+    for _, text in files():
+        for node in ast.walk(ast.parse(text)) if _OWN_DEFINED.search(text) else ():
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not _OWN.search(node.name):
                 continue
             names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
@@ -220,15 +225,17 @@ def _name(call: ast.Call) -> str:
 
 def sleeps(path: str, text: str) -> list[Wait]:
     """Sleeps that wait for time."""
+    if "sleep" not in text:
+        return []
     file = _File.of(path, text)
-    calls = [node for node in ast.walk(file.tree) if isinstance(node, ast.Call) and _name(node) == "sleep"]
+    calls = [node for node in file.nodes if isinstance(node, ast.Call) and _name(node) == "sleep"]
     found = [file.wait(call) for call in calls if not _is_no_wait(file, call) and not _is_pause(file, call)]
     return _sorted(found, sleeps, file)
 
 
 def _sorted(found: list[Wait], look: Callable[[str, str], list[Wait]], file: _File) -> list[Wait]:
     """With those of the programs that stand in the file as texts, each where its text stands."""
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PROGRAM.search(node.value):
             with suppress(SyntaxError):
                 place = file.wait(node, "a program")
