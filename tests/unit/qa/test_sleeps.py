@@ -30,7 +30,7 @@ MEANT = {
     "qa/faults/testbed.py": {"LinkTestbed.second_run": _HELD},
     "qa/faults/transactions.py": {"Transactor._transaction": _PACE},
     "qa/faults/unclean.py": {"elect_uncleanly": _HELD},
-    "qa/killed_mirror.py": {"copy.whole": "the writer is gone: what it had sent is taken from its connections"},
+    "qa/killed_mirror.py": {"copy.whole": "a mirror that copies again is told by nothing else"},
     "qa/page_views/episode.py": {"run_episode": "when a kill comes, and for how long something is away, is the seed's"},
     "qa/streamjobs/trials.py": {"cut_off": _CHANCE},
     "tests/contract/test_compacted_reads.py": {"cleaned": "the age from which on a segment is rolled"},
