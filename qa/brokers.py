@@ -17,7 +17,7 @@ from anabranch.kafka.cluster import Cluster as Client
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.groups import describe
 from anabranch.kafka.partitions import new_producer_id, transactional_producer_id
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import SCALE, TIMEOUT_S
 
 if TYPE_CHECKING:
     from anabranch.sandbox import SandboxCluster
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEADY = {"broker.session.timeout.ms": "60000"}
 # For one that is killed and comes back: it may not before a session's time, and gives up after a minute.
 RESTARTED = {"broker.session.timeout.ms": "25000"}
-_ANSWER_S = 10.0
+_ANSWER_S = 10.0 * SCALE
 _LOOK_S = 0.05
 _EXISTS = 36
 _PASSING = frozenset({7, 8, 38, 41, -185, -195})
@@ -67,7 +67,7 @@ def make_topics(config: Mapping[str, Any], topics: Sequence[Any]) -> None:
             del left[name]
         asked = True
         if left:
-            time.sleep(1.0)
+            time.sleep(0.5)
 
 
 def await_topics(cluster: SandboxCluster, partitions: Mapping[str, int]) -> None:

@@ -22,13 +22,16 @@ from filelock import FileLock
 
 from anabranch.jars.cache import cache_directory
 from anabranch.sandbox.ports import lease_ports
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE
 
 VERSION = "26.4.2"
 SHA256 = "2a30e4602d63d4501a4a8263bfa4e14cbd5970b4116c618ea28f339b16190233"
 ARTIFACT = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
 REALM, CLIENT, SECRET = "platform", "anabranch", "a-secret-of-the-tests"
 JAVA = "-Xms64m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_ANSWER_S = 5.0 * SCALE
+_STOPS_S = 30.0 * SCALE
+"""Then it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def _running(home: Path, realm: str, *more: str) -> Iterator[Keycloak]:
         finally:
             os.killpg(process.pid, signal.SIGTERM)
             try:
-                process.wait(30)
+                process.wait(_STOPS_S)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -123,7 +126,7 @@ def _await(process: subprocess.Popen[bytes], issuer: str, log: Path) -> None:
     deadline = time.monotonic() + LONG_TIMEOUT_S
     while True:
         try:
-            with urllib.request.urlopen(f"{issuer}/.well-known/openid-configuration", timeout=5):
+            with urllib.request.urlopen(f"{issuer}/.well-known/openid-configuration", timeout=_ANSWER_S):
                 return
         except OSError:
             assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]

@@ -14,11 +14,11 @@ from pathlib import Path
 from anabranch.sandbox import SandboxCluster
 from qa import brokers
 from qa.mm2 import MirrorMaker, MirrorSpec
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 DULL = 100
 _BEGIN_MS = 1_760_000_000_000
-_SECONDS = 1800.0
+_SECONDS = 3 * LONG_TIMEOUT_S
 _QUIET_S = 1.0
 _PLAIN = 10
 """Records at the end of each partition that are in no transaction: behind a marker no reader would come to the end."""
@@ -80,7 +80,7 @@ def fill(
     producer = Producer(settings)
     for number in range(plain, records):
         write(producer, number)
-    if left := producer.flush(300):
+    if left := producer.flush(LONG_TIMEOUT_S):
         failed.append(f"{left} records of {topic} were not answered")
     if failed:
         raise RuntimeError(str(failed[0]))

@@ -15,13 +15,14 @@ from typing import Self
 from anabranch.errors import InvalidFieldError
 from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.process import SupervisedProcess
+from qa.timeouts import SCALE
 
 RUNTIME = "mirror-4.3.1"
 VERSION = "4.3.1"
 SEPARATOR = "."
 
 _MAIN_CLASS = "org.apache.kafka.connect.mirror.MirrorMaker"
-_STOP_SECONDS = 20.0
+_STOP_SECONDS = 20.0 * SCALE
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS",

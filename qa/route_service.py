@@ -6,7 +6,6 @@ import http.client
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -168,5 +167,4 @@ class RouteProcess:
         try:
             return bool(self.ask("GET", "/me").json["acts"])
         except (OSError, http.client.HTTPException, KeyError):
-            time.sleep(0.05)
             return False

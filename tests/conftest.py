@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from qa.timeouts import SCALE
 from tests.alone import alone
 from tests.chance import ARE_NEW
 from tests.groups import group
@@ -120,6 +121,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = []
     for item in items:
         item.stash[_TIER] = _tier(item)
+        mark = item.get_closest_marker("timeout")
+        limit = mark.args[0] if mark else float(config.getini("timeout"))
+        item.add_marker(pytest.mark.timeout(limit * SCALE), append=False)
         if item.stash[_TIER] not in wanted:
             left.append(item)
         elif item.stash[_TIER] == "unit":

@@ -254,7 +254,7 @@ def _await_speculative_attempt(root: Path, seconds: float = LONG_TIMEOUT_S) -> N
     """Wait for a speculative attempt, which any task gets that runs for long enough beside an executor with room."""
     deadline = time.monotonic() + seconds
     while not _speculative_attempts(root) and time.monotonic() < deadline:
-        time.sleep(1.0)
+        time.sleep(0.5)
 
 
 def end_transactions(
@@ -273,7 +273,7 @@ def end_transactions(
             return ended, []
         if time.monotonic() > deadline:
             return ended, [f"a transaction stays open on {name}-{number}: {refused}" for name, number in still]
-        time.sleep(1.0)
+        time.sleep(0.5)
         for name, number in still:
             where = f"{name}:{number}"
             try:

@@ -17,10 +17,11 @@ from anabranch.kafka.compact import uvarint
 from anabranch.kafka.connection import Transport
 from anabranch.kafka.errors import UnreachableError
 from anabranch.sandbox import SandboxCluster
+from qa.timeouts import SCALE
 
 _ELECT_LEADERS = 43
 _ALTER_PARTITION_REASSIGNMENTS = 45
-_ANSWER_S = 2.0
+_ANSWER_S = 2.0 * SCALE
 Place = tuple[str, int]
 T = TypeVar("T")
 

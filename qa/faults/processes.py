@@ -19,11 +19,14 @@ import psutil
 
 import anabranch
 from anabranch.spark import handover
+from qa.timeouts import SCALE
 
 MARK = "ANABRANCH_FAULT_MARK"
 DAEMON = "pyspark.daemon"
 WORKERS = "pyspark.worker"
 PACKAGE_ROOT = str(Path(anabranch.__file__).parent.parent)
+_STOPS_S = 30.0 * SCALE
+"""Then it is killed."""
 
 
 def marked(mark: str) -> list[psutil.Process]:
@@ -131,7 +134,7 @@ class LinkRun:
         else:
             self.process.kill()
         try:
-            self.process.wait(30)
+            self.process.wait(_STOPS_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -20,8 +20,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from anabranch.sandbox.jars import java_program, runtime_jars
+from qa.timeouts import LONG_TIMEOUT_S
 
-SECONDS = 600.0
+SECONDS = LONG_TIMEOUT_S
 _JAVA = Path(__file__).parent / "java"
 _OPENED = ("util", "lang", "time", "util.concurrent", "nio", "io", "net", "lang.reflect", "text")
 _HEAP = ("-Xmx640m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -17,13 +17,15 @@ from qa.logcompare import ComparedRecord, read_log
 from qa.moves.judge import Judgement, judge
 from qa.moves.readers import GroupReader, ends_with, read_by_console
 from qa.moves.readings import Reads
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE, TIMEOUT_S
 
 SETTLE_S = LONG_TIMEOUT_S
 AT_ONCE = 4
 _CONSOLE_SHARE = 0.15
 _BEGINS_S = TIMEOUT_S
-_ANSWER_S = 30.0
+_ANSWER_S = 30.0 * SCALE
+_MORE = 5
+"""How often a reader that stands at the end asks for more before nothing more comes: each time for up to 0.2 s."""
 _PROTOCOLS = ("classic", "consumer")
 
 Move = Callable[[str], str]
@@ -210,12 +212,15 @@ class Movers:
                 if partition[0] == trial.topic.name
             }
             deadline = time.monotonic() + SETTLE_S / 2
-            ended = False
-            while not ended and time.monotonic() < deadline and not self._halted.is_set():
-                ended = reader.has_reached(left)
-                time.sleep(1.0 if ended else 0.1)  # what is repeated behind the end would come now
-                # A consumer that rejoins its group just then has forgotten what it reads again.
-                ended = ended and reader.has_reached(left)
+            # What is repeated behind the end would come with what it asks for next.  A consumer that rejoins its group
+            # just then has forgotten what it reads again.
+            since = reader.rounds
+            while reader.rounds < since + _MORE or not reader.has_reached(left):
+                if time.monotonic() > deadline or self._halted.is_set() or reader.failure is not None:
+                    break
+                if not reader.has_reached(left):
+                    since = reader.rounds
+                time.sleep(0.1)
         finally:
             reader.leave(committing=True)
         self._after[trial.group] = reader.reads

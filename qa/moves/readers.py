@@ -17,11 +17,12 @@ from anabranch.sandbox.jars import class_path, java_program
 from qa.faults.ledger import Place
 from qa.logcompare import ComparedRecord, entry_of
 from qa.moves.readings import Readings, Reads
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE, TIMEOUT_S
 
 RUNTIME = "kafka-4.3.1"
 _MAIN_CLASS = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 _ENDS_S = LONG_TIMEOUT_S
+_COMMIT_S = 10.0 * SCALE
 # As long as a machine may stand still: who is expelled reads again from its last commit.
 _SESSION_MS = 45_000
 _LEAVES_S = TIMEOUT_S
@@ -54,6 +55,7 @@ class GroupReader:
         self._commit_all = True
         self._readings = Readings()
         self._at_end: set[Place] = set()
+        self._rounds = 0
         self.failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -67,6 +69,11 @@ class GroupReader:
     def reads(self) -> Reads:
         """What was read; complete once it has left."""
         return self._readings.reads
+
+    @property
+    def rounds(self) -> int:
+        """How often it has asked for records."""
+        return self._rounds
 
     @property
     def rewinds(self) -> int:
@@ -117,11 +124,12 @@ class GroupReader:
                         self._at_end.add(partition)
                     elif not message.error().retriable() and message.error().code() not in _PASSING:
                         raise KafkaException(message.error())
+                self._rounds += 1
                 if time.monotonic() - committed > 0.7:
-                    self._commit(consumer, 1)
+                    self._commit(consumer, 0.0)
                     committed = time.monotonic()
             if self._commit_all:
-                self._commit(consumer, 20)
+                self._commit(consumer, _COMMIT_S)
         finally:
             consumer.close()
 
@@ -130,7 +138,8 @@ class GroupReader:
             self._at_end.discard((one.topic, one.partition))
             self._readings.give((one.topic, one.partition))
 
-    def _commit(self, consumer: Any, attempts: int) -> None:
+    def _commit(self, consumer: Any, patience: float) -> None:
+        """Commit what was read; without patience it is tried once, and then with what is read later."""
         from confluent_kafka import KafkaException, TopicPartition
 
         offsets = [
@@ -138,16 +147,17 @@ class GroupReader:
             for (topic, partition), entries in self.reads.items()
             if entries
         ]
-        for attempt in range(attempts):
-            if not offsets:
-                return
+        deadline = time.monotonic() + patience
+        while offsets:
             try:
                 for one in consumer.commit(offsets=offsets, asynchronous=False):
                     if one.error is None:
                         self._readings.acknowledge((one.topic, one.partition), one.offset)
                 return
             except KafkaException as error:
-                if attempt + 1 == attempts and attempts > 1:
+                if not patience:
+                    return
+                if time.monotonic() > deadline:
                     if error.args[0].code() in _EXPELLED:
                         return  # what counts is what the broker holds
                     raise
@@ -169,7 +179,9 @@ _EXPELLED = {22, 25, 27, 82, 110, 113, -142, -144}
 of a member, an assignment that was lost, and fenced by the client's own word: only who consumes on joins again."""
 
 
-def read_by_console(bootstrap: str, group: str, topic: str, count: int, seconds: float = 60.0) -> set[tuple[int, int]]:
+def read_by_console(
+    bootstrap: str, group: str, topic: str, count: int, seconds: float = TIMEOUT_S
+) -> set[tuple[int, int]]:
     """Have Java's console consumer read ``count`` records in a group and end, which commits its positions.
 
     Returns what it read, as (partition, offset).  For clusters without TLS and SASL.  Raises ``RuntimeError`` where

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from qa.streamjobs.spec import JobSpec, QuerySpec, Trigger
+from qa.timeouts import LONG_TIMEOUT_S
 
-_SECONDS = 900.0
+_SECONDS = 1.5 * LONG_TIMEOUT_S
 
 
 class MoveRefusedError(Exception):

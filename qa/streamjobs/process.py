@@ -16,10 +16,10 @@ from types import MappingProxyType
 import psutil
 
 from qa.streamjobs.spec import JobSpec, QuerySpec
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, SCALE, TIMEOUT_S
 
 _LOOK_S = 0.005
-_STOPS_S = 60.0
+_STOPS_S = 60.0 * SCALE
 _TRIES = 5
 _BUSY = "Python worker failed to connect back"
 

@@ -21,6 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa.flink.jobs import VERSIONS, Flink, Job, Version
+from qa.timeouts import TIMEOUT_S
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "flink"
 ROOT = Path("/srv/flink")
@@ -165,7 +166,7 @@ def fill(cluster: SandboxCluster) -> None:
             for n in range(count):
                 key, text = f"{topic[:8]}-{partition}-{n % 2}", f"{partition}/{n}"
                 producer.produce(topic, text, key, partition, timestamp=BEGIN_MS + n * 100)
-    assert producer.flush(30) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     group = Consumer(cluster.client_config() | {"group.id": _AT_END})
     ends = [TopicPartition("t", partition, count) for partition, count in enumerate(TOPICS["t"])]
     group.commit(offsets=ends, asynchronous=False)

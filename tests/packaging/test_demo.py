@@ -86,7 +86,7 @@ def test_the_demo_moves_all_there_and_back_and_there_again_and_proves_it(
         capture_output=True,
         text=True,
         check=False,
-        timeout=2200,
+        timeout=4 * LONG_TIMEOUT_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()

@@ -45,11 +45,14 @@ flags = ["--store", "store.db", "--port", "0"]
 process = subprocess.Popen([program, "serve", *flags], stderr=subprocess.PIPE, text=True)
 line = process.stderr.readline()
 port = int(re.search(r"127.0.0.1:(\\d+)", line)[1])
-for _ in range(600):
+deadline = time.monotonic() + TIMEOUT_S
+while True:
     try:
         health = ask(port, "GET", "/healthz")
         break
     except OSError:
+        if time.monotonic() > deadline:
+            raise
         time.sleep(0.1)
 created = subprocess.run([program, "token", "create", "admin", "--store", "store.db"], capture_output=True, text=True)
 token = created.stdout.strip()
@@ -61,7 +64,7 @@ answers = {
     "nobody": ask(port, "GET", "/api/v1/me"),
 }
 process.send_signal(signal.SIGTERM)
-answers["code"] = process.wait(60)
+answers["code"] = process.wait(TIMEOUT_S)
 answers["told"] = process.stderr.read()
 print(json.dumps(answers))
 '''

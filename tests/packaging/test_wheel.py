@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import __version__
+from qa.timeouts import LONG_TIMEOUT_S
 
 pytestmark = [pytest.mark.test, pytest.mark.timeout(1800)]
 
@@ -36,7 +37,7 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=900,
+        timeout=1.5 * LONG_TIMEOUT_S,
     )
 
 

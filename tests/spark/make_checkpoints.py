@@ -44,7 +44,7 @@ def fill(bootstrap: str) -> None:
     config = {"retention.ms": "-1"}
     wanted = [NewTopic(name, count, 1, config=config) for name, count in TOPICS.items()]
     for future in admin.create_topics(wanted).values():
-        future.result(30)
+        future.result()
     producer = Producer({"bootstrap.servers": bootstrap})
     for topic, partitions in TOPICS.items():
         for partition in range(partitions):
@@ -52,7 +52,7 @@ def fill(bootstrap: str) -> None:
                 key = f"{topic}-{number % 3}"
                 at = _BEGIN_MS + 30_000 * number
                 producer.produce(topic, b"value %d" % number, key, partition, timestamp=at)
-    producer.flush(30)
+    producer.flush()
 
 
 def keep(made: Path, to: Path) -> None:

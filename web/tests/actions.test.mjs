@@ -209,7 +209,7 @@ test("a checkpoint is looked at, with its lag, and advice is given for its job",
   await page.getByLabel("Links", { exact: true }).fill("old-new");
   await page.getByLabel("New cluster").selectOption("new");
   await page.getByRole("button", { name: "Advise" }).click();
-  await page.getByRole("row", { name: /rewritten checkpoint/ }).waitFor({ timeout: 60_000 });
+  await page.getByRole("row", { name: /rewritten checkpoint/ }).waitFor();
   await page.getByText(/anabranch checkpoint rewrite/).first().waitFor();
   await page.getByText(/anabranch checkpoint advise .*--link old-new --target new/).last().waitFor();
 });

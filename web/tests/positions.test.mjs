@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { dialog, person, signIn, sound } from "./support/browser.mjs";
+import { SPARK, dialog, person, signIn, sound } from "./support/browser.mjs";
 import { theBrowser, thePositions } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 /** Spark starts within this, also on a machine that is busy. */
-const SPARK = { timeout: 240_000 };
 let stand;
 let browser;
 let operator;

@@ -2,12 +2,11 @@
 // moves is moved by Spark.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
+import { SPARK, dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
 import { startSandbox } from "./support/stand.mjs";
 import { together } from "./support/together.mjs";
 
 /** Spark starts within this, also on a machine that is busy. */
-const SPARK = { timeout: 240_000 };
 const LINK = "/links/new/first";
 let stand;
 let browser;

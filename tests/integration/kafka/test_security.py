@@ -20,7 +20,7 @@ from anabranch.model.cluster import PasswordLogin, SaslMechanism, Security, Secu
 from anabranch.sandbox import ClusterSpec, ListenerSecurity, SandboxCluster
 from qa.brokers import STEADY, await_topics
 from qa.inconclusive import InconclusiveError
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import SCALE, TIMEOUT_S
 from tests.chance import conclusive
 from tests.integration.kafka.security import ask, context_of, with_password
 from tests.integration.links.topics import fresh
@@ -185,7 +185,8 @@ def test_plain_text_to_a_tls_listener_is_told_as_a_wrong_protocol(cluster: Sandb
 # -- the sandbox itself, by a client that is not ours ---------------------------------------------------
 
 
-TOLD_S = 10.0
+ANSWER_S = 3.0 * SCALE
+TOLD_S = 10.0 * SCALE
 """How long a cause is waited for: a broker that closes the connection tells none."""
 CAUSES = (KafkaError._AUTHENTICATION, KafkaError._SSL)
 
@@ -196,9 +197,9 @@ def refusal(config: dict[str, Any], causes: Collection[int] = CAUSES) -> KafkaEr
     No other cause is waited for where the client's own error is one of ``causes``.
     """
     seen: list[KafkaError] = []
-    admin = AdminClient(config | {"error_cb": seen.append, "socket.timeout.ms": 3000}, logger=QUIET)
+    admin = AdminClient(config | {"error_cb": seen.append, "socket.timeout.ms": int(ANSWER_S * 1000)}, logger=QUIET)
     try:
-        admin.list_topics(timeout=3)
+        admin.list_topics(timeout=ANSWER_S)
     except KafkaException as error:
         if error.args[0].code() in causes:
             return cast(KafkaError, error.args[0])

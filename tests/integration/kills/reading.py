@@ -46,12 +46,12 @@ def messages(cluster: SandboxCluster, topic: str, partition: int) -> Iterator[Me
 
 def topics_of(cluster: SandboxCluster) -> set[str]:
     """The topics that a cluster has."""
-    return {*AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=30).topics}
+    return {*AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=TIMEOUT_S).topics}
 
 
 def control_records(cluster: SandboxCluster, link: str) -> list[tuple[str, bytes]]:
     """The keys of control topics that name a link, and have a value."""
-    topics = AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=30).topics
+    topics = AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=TIMEOUT_S).topics
     named = re.compile(rb"(?<![\w-])" + link.encode() + rb"(?![\w-])")
     found = []
     for name, topic in topics.items():

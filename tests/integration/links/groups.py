@@ -10,11 +10,14 @@ from confluent_kafka import Consumer, ConsumerGroupState, Message, TopicPartitio
 
 from anabranch.sandbox import SandboxCluster
 from qa.brokers import retry
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import SCALE, TIMEOUT_S
 from tests.integration.links.topics import admin
 
 Place = tuple[str, int]
 Stand = tuple[int, str]
+
+_ANSWER_S = 30.0 * SCALE
+"""For one answer; it is asked for again."""
 
 
 def reader(cluster: SandboxCluster, group: str, **config: object) -> Consumer:
@@ -61,7 +64,7 @@ def committed(cluster: SandboxCluster, group: str, places: list[Place]) -> dict[
 
 def asked(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
     """Committed offsets, asked for again while the first group of a young cluster finds its coordinator."""
-    found: list[TopicPartition] = retry(lambda: consumer.committed(places, timeout=30))
+    found: list[TopicPartition] = retry(lambda: consumer.committed(places, timeout=_ANSWER_S))
     return found
 
 
@@ -94,7 +97,7 @@ def await_left(cluster: SandboxCluster, group: str) -> None:
     """Wait until a group's last member has left: a consumer does not wait for long until its coordinator knows."""
 
     def look() -> None:
-        listed = admin(cluster).list_consumer_groups(request_timeout=30).result().valid
+        listed = admin(cluster).list_consumer_groups(request_timeout=_ANSWER_S).result().valid
         if any(one.group_id == group and one.state is not ConsumerGroupState.EMPTY for one in listed):
             raise TimeoutError(f"group {group} still has members")
 

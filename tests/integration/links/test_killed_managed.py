@@ -7,20 +7,23 @@ pass at once (``tests/simulation/test_walked_ways.py``).
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from anabranch.kafka.transactions import transactional_ids
 from anabranch.model.lane import LaneMode
 from anabranch.operations.jobs import launcher
 from anabranch.protocol.endings import Stop
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa import links as engine
+from qa.blocking import on
 from qa.brokers import STEADY
 from qa.faults.worker_process import start_worker
+from qa.service import until
+from tests.integration.kafka.security import context_of
 from tests.integration.links.guarded import grant, target_needs
 from tests.integration.links.lab import Link, link
 from tests.integration.links.test_decisions import values, values_of
@@ -101,7 +104,7 @@ def test_a_killed_worker_whom_the_coordinator_has_forgotten_stops_its_lane_and_n
         with worker_of(made, tmp_path):
             made.await_position(topic, 20)
         produce(old, topic, numbered(20, first=20, timestamp=OLD_MS), batch=5)
-        time.sleep(EXPIRATION_S + 2.0)
+        until(lambda: not on(context_of(forgetful, "admin"), transactional_ids))
         with made.running():
             lane = made.await_stopped(topic)
             assert Stop.OWNER_FORGOTTEN.value in str(lane.stop_reason)

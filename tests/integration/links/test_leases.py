@@ -295,7 +295,8 @@ def test_a_run_that_is_told_to_end_leaves_nothing_running(old: SandboxCluster, n
             await Progress(client).plan(LinkPlan(made.id, run.job.run, now_ms(), now_ms(), 1, ends=True))
 
         lease = run.leases(LONG_TIMEOUT_S)[0]
-        time.sleep(0.01)  # a later millisecond
+        planned = now_ms()
+        until(lambda: now_ms() > planned)
         made.on_target(tell)
         [figures] = work((worker, lease))
         assert figures[-1].over == "the run was told to end"
@@ -318,7 +319,7 @@ def test_leases_of_spark_follow_each_other_and_nobody_is_shut_out(
     cli("link", "create", "--source", "old", "--target", "new", *flags)
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]", "--lease-seconds", "2"):
-            made.await_(lambda status: len(status.lanes) == 4, seconds=400)
+            made.await_(lambda status: len(status.lanes) == 4, seconds=LONG_TIMEOUT_S)
             for turn in range(1, 4):
                 until(lambda turn=turn: cli.batches >= 2 * turn)  # type: ignore[misc]
                 for partition in range(4):

@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.model.lane import LaneMode
 from anabranch.sandbox import SandboxCluster
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import link
 from tests.integration.links.topics import OLD_MS, create, fresh, numbered, produce
 
@@ -30,7 +31,7 @@ def test_two_hundred_lanes_are_claimed_copied_and_handed_on(old: SandboxCluster,
             with made.running(slots=2):
                 made.await_(
                     lambda s, turn=turn: len([lane for lane in s.lanes if lane.position == 5 * turn]) == LANES,
-                    seconds=500,
+                    seconds=LONG_TIMEOUT_S,
                 )
                 status = made.status()
                 assert len({lane.owner for lane in status.lanes}) == 2

@@ -31,6 +31,7 @@ from anabranch.store.waves import StoredMigrations, StoredRun
 from qa import links as engine
 from qa.logcompare import read_log
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.kafka.security import context_of
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.lab import Link, Running, link
@@ -363,13 +364,13 @@ def test_what_is_given_up_before_the_point_of_no_return_is_as_before(
     with stand(old, new, store) as made:
         (topic,), (group,) = made.wave.topics, made.wave.groups
         open_ = Producer({"bootstrap.servers": old.internal_bootstrap, "transactional.id": f"till-{next(_numbers)}"})
-        open_.init_transactions(30)
+        open_.init_transactions(TIMEOUT_S)
         open_.begin_transaction()
         open_.produce(topic, b"under way")
-        open_.flush(30)
+        open_.flush(TIMEOUT_S)
         run = made.carry_out(made.switch(), tired_of="a transaction is open on")
         assert (run.state, run.why) == (WaveRunState.CANCELLED, "mei: not tonight")
-        open_.commit_transaction(30)
+        open_.commit_transaction(TIMEOUT_S)
         there = made.link(made.leg().link)
         there.await_position(topic, newest_offset(old, topic))
         assert committed(new, group, [(topic, 0)]) == {(topic, 0): None}

@@ -113,7 +113,7 @@ def test_a_link_runs_on_spark_follows_changes_and_stops_with_ctrl_c(
     cli("link", "create", "--source", "old", "--target", "new", "--id", name, "--include", name + "-.*", "--execute")
     with link(old, new, "", id=name, create=False) as made:
         with cli.running(name, "--master", "local[2]") as process:
-            made.await_(lambda status: len(status.lanes) == 2, seconds=400)
+            made.await_(lambda status: len(status.lanes) == 2, seconds=LONG_TIMEOUT_S)
             made.await_position(first, 50)
             made.await_position(first, 50, 1)
 

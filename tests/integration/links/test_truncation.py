@@ -19,11 +19,14 @@ from anabranch.sandbox import ClusterSpec, SandboxCluster
 from qa import links as engine
 from qa.brokers import create_topics, retry
 from qa.logcompare import read_log
+from qa.timeouts import SCALE
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_decisions import values, values_of
 from tests.integration.links.topics import admin, fresh, newest_offset, numbered, produce
 
 pytestmark = pytest.mark.full
+ANSWER_S = 5.0 * SCALE
+"""For one answer; it is asked for again."""
 
 LEADER, FOLLOWER = 2, 3
 
@@ -59,7 +62,7 @@ def await_isr(cluster: SandboxCluster, topic: str, wanted: set[int], leader: int
     """Wait until the partition has this leader and these replicas in sync."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
-        found = retry(lambda: admin(cluster).list_topics(timeout=20).topics.get(topic))
+        found = retry(lambda: admin(cluster).list_topics(timeout=ANSWER_S).topics.get(topic))
         part = found.partitions.get(0) if found is not None else None
         if part is not None and (part.leader, set(part.isrs)) == (leader, wanted):
             return
@@ -72,10 +75,10 @@ def lose_what_the_follower_lacks(cluster: SandboxCluster, topic: str) -> None:
     cluster.broker(LEADER).kill()
     cluster.broker(FOLLOWER).start()
     deadline = time.monotonic() + TIMEOUT_S
-    while retry(lambda: admin(cluster).list_topics(timeout=20).topics[topic].partitions[0].leader) != FOLLOWER:
+    while retry(lambda: admin(cluster).list_topics(timeout=ANSWER_S).topics[topic].partitions[0].leader) != FOLLOWER:
         assert time.monotonic() < deadline, "the follower was never elected"
         with suppress(KafkaException, TimeoutError):  # not yet: the controller still takes the dead one for alive
-            admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(5)
+            admin(cluster).elect_leaders(ElectionType.UNCLEAN, [TopicPartition(topic, 0)]).result(ANSWER_S)
         time.sleep(0.3)
     await_isr(cluster, topic, {FOLLOWER}, FOLLOWER)
 

@@ -24,11 +24,11 @@ import sys, time
 from confluent_kafka import Producer
 servers, topic, name, values = sys.argv[1:]
 producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "transaction.timeout.ms": 900000})
-producer.init_transactions(120)
+producer.init_transactions()
 producer.begin_transaction()
 for value in values.split(","):
     producer.produce(topic, value.encode(), partition=0)
-assert producer.flush(120) == 0
+assert producer.flush() == 0
 print("open", flush=True)
 time.sleep(600)
 """

@@ -97,4 +97,4 @@ def test_a_purge_leaves_a_topic_alone_that_somebody_else_made_again(clusters: Cl
 def topics_of(made: LostStand) -> set[str]:
     """The topics of the target."""
     admin = AdminClient({"bootstrap.servers": made.new.internal_bootstrap})
-    return set(admin.list_topics(timeout=30).topics)
+    return set(admin.list_topics(timeout=TIMEOUT_S).topics)

@@ -20,6 +20,7 @@ from anabranch.state.maps.reading import LaneMap, read_maps
 from qa import links
 from qa.logcompare import read_log
 from qa.offsets import rebuild_spec
+from qa.timeouts import TIMEOUT_S
 from qa.verify_lab import Message, context_of, fresh, messages, write
 from tests.integration.links.lab import link
 from tests.unit.offsets.alignlab import align
@@ -55,7 +56,7 @@ def append(cluster: SandboxCluster, topic: str, records: Sequence[Message]) -> N
     producer = Producer({"bootstrap.servers": cluster.internal_bootstrap})
     for one in records:
         producer.produce(topic, one.value, one.key, partition=0, timestamp=one.timestamp, headers=list(one.headers))
-    assert producer.flush(120) == 0
+    assert producer.flush(TIMEOUT_S) == 0
 
 
 def refusals(error: LinkRefusedError) -> str:

@@ -16,7 +16,7 @@ import pytest
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.sandbox.ports import lease_ports
 from anabranch.sandbox.process import SupervisedProcess
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 pytestmark = pytest.mark.test
 
@@ -132,7 +132,7 @@ def run_cli(directory: Path, *arguments: str, check: bool = True) -> subprocess.
     code = "import sys; from anabranch.cli.sandbox import app; app(sys.argv[1:])"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
-        command, cwd=directory, env=environ(), capture_output=True, text=True, check=check, timeout=400
+        command, cwd=directory, env=environ(), capture_output=True, text=True, check=check, timeout=LONG_TIMEOUT_S
     )
 
 

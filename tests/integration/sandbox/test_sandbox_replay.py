@@ -9,6 +9,7 @@ import pytest
 from anabranch.sandbox import ReplayPlan, SandboxCluster, start_replay
 from anabranch.sandbox.flights import START_OF_2013_MS
 from anabranch.sandbox.replay import replay
+from qa.timeouts import LONG_TIMEOUT_S
 
 from .clients import TIMEOUT_S, read, written
 
@@ -22,7 +23,7 @@ def test_all_of_it_arrives_once(proxied: SandboxCluster) -> None:
     assert report.records == {"flights": 336_776, "weather": 26_115, "planes": 3_322}
     config = proxied.client_config()
     assert written(config, "flights", partitions=3) == 336_776
-    flights = read(config, "flights", 336_776, partitions=3, seconds=400)
+    flights = read(config, "flights", 336_776, partitions=3, seconds=LONG_TIMEOUT_S)
     assert len(flights) == 336_776
     assert sum(message.value() is None for message in flights) > 0
     assert sum(message.key() is None for message in flights) > 0

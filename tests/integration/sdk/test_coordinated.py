@@ -20,6 +20,7 @@ from anabranch.sdk import Consumer, Producer
 from qa.brokers import await_coordinators
 from qa.route_service import RouteProcess
 from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.links.lab import Link, link
 from tests.integration.links.topics import create, delete_records, fresh, numbered, produce
 from tests.integration.sdk.conftest import QUICK
@@ -273,7 +274,7 @@ def test_a_service_that_is_killed_goes_on_with_a_switch(moving: Moving, state: s
     with moving.application(consumers=1) as app:
         if state == "preparing":
             app.pausing.set()
-        moving.begin(timeout_s=120)
+        moving.begin(timeout_s=round(LONG_TIMEOUT_S))
         moving.await_state(
             *{"preparing": ["preparing"], "draining": ["draining", "moving", "done"]}.get(state, [state])
         )
@@ -288,7 +289,7 @@ def test_who_comes_during_a_switch_waits_for_its_end_and_it_can_be_given_up(movi
     """A switch that waits for somebody holds newcomers back; given up by a person it leaves all where they were."""
     with moving.application(consumers=1) as app:
         app.pausing.set()
-        operation = moving.begin(timeout_s=120)
+        operation = moving.begin(timeout_s=round(LONG_TIMEOUT_S))
         switch = moving.await_state("preparing")
         with Producer(moving.lab.configured(client_id="late")) as late:
             assert late.route is None
@@ -308,7 +309,7 @@ def test_a_lost_cluster_is_left_without_it_and_what_is_in_doubt_is_told(mortal: 
     lab = mortal.lab
     with mortal.application(protocol, consumers=1, checked=False) as app:
         lab.old.broker(1).kill()
-        operation = mortal.begin(when_lost="go", timeout_s=300)
+        operation = mortal.begin(when_lost="go", timeout_s=round(LONG_TIMEOUT_S))
         until(lambda: operation()["state"] != "running")
         assert operation()["state"] == "done", operation()
         report = operation()["report"]

@@ -25,6 +25,7 @@ from anabranch.sandbox.ports import lease_ports
 from qa.brokers import await_coordinators
 from qa.route_service import RouteProcess
 from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.kafka.security import ask
 from tests.integration.links.topics import ends
 from tests.integration.sdk.conftest import QUICK
@@ -38,7 +39,7 @@ OURS = "anabranch"
 """The service and the link, as clients of a cluster."""
 DELETED = 40
 """What the old cluster's topic had before."""
-PATIENCE_S = 300
+PATIENCE_S = round(LONG_TIMEOUT_S)
 """How long a switch has that waits for what a test does."""
 
 

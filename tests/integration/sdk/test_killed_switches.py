@@ -21,6 +21,7 @@ from anabranch.store.database import open_database
 from anabranch.store.switches import Switches
 from qa.route_service import RouteProcess
 from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.sdk.dying_service import MOMENTS
 from tests.integration.sdk.lab import Lab, committed, read, stored, values
 from tests.integration.sdk.test_coordinated import PARTITIONS, Moving, linked, moving
@@ -29,7 +30,7 @@ from tests.integration.sdk.test_typed_moves import are_on, routes_file, typed
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 __all__ = ["moving"]
-PATIENCE_S = 300
+PATIENCE_S = round(LONG_TIMEOUT_S)
 
 
 class PatientLab(Lab):

@@ -23,6 +23,7 @@ from anabranch.kafka.groups import describe
 from anabranch.model.groups import GroupState
 from anabranch.sdk import Consumer, Producer
 from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.kafka.security import ask
 from tests.integration.sdk.lab import read, values
 from tests.integration.sdk.lab import stored as stored_in
@@ -30,7 +31,7 @@ from tests.integration.sdk.test_coordinated import KEYS, PARTITIONS, Moving, mov
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 __all__ = ["moving"]
-PATIENCE_S = 120
+PATIENCE_S = round(LONG_TIMEOUT_S)
 
 
 @dataclass

@@ -5,6 +5,7 @@ What moves groups and copies records is not here: a client is told where to begi
 
 from __future__ import annotations
 
+import sys
 import threading
 import uuid
 from itertools import chain
@@ -16,6 +17,7 @@ from confluent_kafka import TopicPartition
 from anabranch.sandbox import SandboxCluster
 from anabranch.sdk import Consumer, Producer, StaleMessageError, SwitchingError
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.sdk.lab import commit, committed, count, read, stored, values, write
 from tests.integration.sdk.scene import Scene
 
@@ -59,7 +61,7 @@ def test_nothing_is_appended_after_ready_and_order_per_key_is_kept(scene: Scene)
         stop.set()
         for thread in threads:
             thread.join()
-        assert producer.flush(60) == 0
+        assert producer.flush(TIMEOUT_S) == 0
         assert producer.figures().records == sum(written.values())
     assert refused == []
     assert ends(scene.old, topic) == before
@@ -136,18 +138,24 @@ def test_a_callback_that_writes_again_is_acknowledged_before_ready(scene: Scene)
         scene.go("s")
 
 
+def waits(thread: threading.Thread) -> bool:
+    """Whether it waits for something that another thread tells."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and frame.f_code is threading.Condition.wait.__code__
+
+
 def test_a_transaction_ends_where_it_was_begun(scene: Scene) -> None:
     """It is ready only then; the next one is begun on the new cluster, which is initialised by itself."""
     topic = scene.topic(1)
     with Producer(scene.configured(transactional_id=f"x-{uuid.uuid4().hex[:6]}")) as producer:
-        producer.init_transactions(60)
+        producer.init_transactions(TIMEOUT_S)
         producer.begin_transaction()
         producer.produce(topic, "a")
         scene.prepare("s")
         until(lambda: producer._orders.switch == "s")
         producer.produce(topic, "b")
         assert not scene.ready("s")
-        producer.commit_transaction(60)
+        producer.commit_transaction(TIMEOUT_S)
         until(lambda: scene.ready("s"))
         began = threading.Event()
 
@@ -155,11 +163,12 @@ def test_a_transaction_ends_where_it_was_begun(scene: Scene) -> None:
             producer.begin_transaction()
             began.set()
             producer.produce(topic, "c")
-            producer.commit_transaction(60)
+            producer.commit_transaction(TIMEOUT_S)
 
         thread = threading.Thread(target=next_one)
         thread.start()
-        assert not began.wait(0.3)
+        until(lambda: waits(thread))
+        assert not began.is_set()
         scene.go("s")
         thread.join()
     assert (stored(scene.old, topic, 1), stored(scene.new, topic, 1)) == ([["a", "b"]], [["c"]])
@@ -233,8 +242,8 @@ def test_who_begins_during_a_switch_connects_nowhere_before_it_ends(scene: Scene
         with pytest.raises(SwitchingError):
             producer.produce(topic, "early")
         consumer.subscribe([topic])
-        assert consumer.poll(0.2) is None and (producer._inner, consumer._inner) == (None, None)
-        until(lambda: scene.service.watching == 2 and len(scene.ready("s")) >= 1)
+        until(lambda: consumer.poll(0.1) is None and scene.service.watching == 2 and len(scene.ready("s")) >= 1)
+        assert (producer._inner, consumer._inner) == (None, None)
         if end == "go":
             scene.go("s")
         else:
@@ -274,7 +283,7 @@ def test_reading_and_writing_in_transactions_pauses_in_step(scene: Scene) -> Non
         Producer(scene.configured(transactional_id=f"x-{scene.group}", route_block_max_ms=3_600_000)) as producer,
     ):
         consumer.subscribe([source])
-        producer.init_transactions(60)
+        producer.init_transactions(TIMEOUT_S)
 
         def run() -> None:
             while not paused.is_set():
@@ -285,7 +294,7 @@ def test_reading_and_writing_in_transactions_pauses_in_step(scene: Scene) -> Non
                 producer.produce(target, message.value())
                 where = consumer.position(consumer.assignment())
                 producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), 60)
-                producer.commit_transaction(60)
+                producer.commit_transaction(TIMEOUT_S)
                 done.append(message.value().decode())
 
         thread = threading.Thread(target=run)

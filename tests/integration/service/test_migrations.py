@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 from anabranch.migration.standing import WaveVerb
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.service import Served, serving, until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.console import Run, console
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.test_migration_switch import offsets, values
@@ -186,7 +187,7 @@ def test_a_wave_goes_there_and_back_and_there_again(
 
 def topics_of(cluster: SandboxCluster) -> list[str]:
     """The topics that a cluster has."""
-    return list(AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=30).topics)
+    return list(AdminClient({"bootstrap.servers": cluster.internal_bootstrap}).list_topics(timeout=TIMEOUT_S).topics)
 
 
 def typed_refused(run: Run, *words: str) -> str:

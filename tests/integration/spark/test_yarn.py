@@ -256,7 +256,7 @@ def await_succeeded(cluster: Yarn, before: set[str], number: int) -> None:
         if ended == [("FINISHED", "SUCCEEDED")] * number:
             return
         assert time.monotonic() < deadline, ended
-        time.sleep(1.0)
+        time.sleep(0.5)
 
 
 def copies_on_and_stops(made: Link, topic: str, write: Callable[[int], None], desk: Desk, position: int) -> None:

@@ -96,6 +96,20 @@ def test_what_only_reads_waits_for_no_writer(database: Database, monkeypatch: py
         assert reading.execute(text("SELECT count(*) FROM leases")).scalar_one() == 2
 
 
+class Turn:
+    """In place of the lock that threads take their turns by: tells who has come to it."""
+
+    def __init__(self) -> None:
+        self.came: list[int] = []
+        self._lock = threading.Lock()
+        self.release = self._lock.release
+
+    def acquire(self, timeout: float) -> bool:
+        """Come, and wait."""
+        self.came.append(threading.get_ident())
+        return self._lock.acquire(timeout=timeout)
+
+
 def test_threads_that_write_wait_for_each_other_and_not_for_the_lock_of_sqlite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,17 +117,19 @@ def test_threads_that_write_wait_for_each_other_and_not_for_the_lock_of_sqlite(
     monkeypatch.setattr(module, "BUSY_S", 0.0)
     made = open_database(str(tmp_path / "store.db"))
     monkeypatch.setattr(module, "BUSY_S", 60.0)
-    accounts, all_there = Accounts(made), threading.Barrier(5)
+    accounts, turn = Accounts(made), Turn()
+    monkeypatch.setattr(made, "_writers", turn)
 
     def write(number: int) -> str:
-        all_there.wait(TIMEOUT_S)
         return accounts.add(f"ada-{number}", Role.VIEWER, 1).name
 
     with ThreadPoolExecutor(4) as threads:
-        writers = [threads.submit(write, number) for number in range(4)]
         with made.begin():
-            all_there.wait(TIMEOUT_S)
-            time.sleep(0.05)  # all of them come meanwhile
+            writers = [threads.submit(write, number) for number in range(4)]
+            deadline = time.monotonic() + TIMEOUT_S
+            while len(turn.came) < 5:
+                assert time.monotonic() < deadline, "a thread does not wait for its turn"
+                time.sleep(0.001)
         assert [one.result(TIMEOUT_S) for one in writers] == [f"ada-{number}" for number in range(4)]
     made.close()
 

@@ -24,6 +24,7 @@ from anabranch.spark.streams.kafka_writing import kafka_kind
 from anabranch.spark.streams.sinks.console import console_kind
 from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.streams.events import StreamEventKind
+from qa.timeouts import TIMEOUT_S
 from tests.integration.links.topics import produce
 
 
@@ -96,7 +97,7 @@ def consumed(cluster: SandboxCluster, topic: str, count: int) -> list[tuple[byte
     try:
         found = []
         while len(found) < count:
-            message = consumer.poll(30.0)
+            message = consumer.poll(TIMEOUT_S)
             assert message is not None and message.error() is None, f"{len(found)} of {count} records of {topic}"
             found.append((message.key(), message.value()))
         return found

@@ -21,13 +21,12 @@ from anabranch.spark.streams.sinks.errors import SinkUnavailableError
 from anabranch.streams.connector_counts import ConnectorCounts, ConnectorKey, ConnectorSide, counts_of
 from qa.brokers import RESTARTED
 from qa.postgres import postgres
-from qa.timeouts import LONG_TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.links.topics import create, fresh
 from tests.integration.streams.lab import StreamLab, consumed, produce_json
 
 pytestmark = [pytest.mark.full, pytest.mark.real]
 ROWS = 900
-AWAY_S = 4.0
 READ = """
 CREATE TABLE views (page STRING, n BIGINT)
 USING kafka OPTIONS (cluster 'here', topic '{topic}', start 'earliest', max.records.per.batch '300');
@@ -119,8 +118,13 @@ def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_pa
         while not lab.progress:
             time.sleep(0.05)
         away.broker(1).kill()
-        time.sleep(AWAY_S)
-        away.broker(1).start()
+        try:
+            deadline = time.monotonic() + TIMEOUT_S
+            while not any(one["sink"]["retries"] for one in lab.counts):
+                assert time.monotonic() < deadline, lab.counts
+                time.sleep(0.1)
+        finally:
+            away.broker(1).start()
         away.wait_ready()
         writing.join(LONG_TIMEOUT_S)
         assert not writing.is_alive()
@@ -148,13 +152,13 @@ def test_a_database_that_is_away_counts_retries_while_it_is_and_an_error_where_i
         )
         values = {"topic": topic, "url": url, "user": parts["user"]}
         lab = StreamLab.of(spark, tmp_path / "back", here)
-        writing = threading.Thread(target=lab.run, args=(script.format(patience=120, **values),))
+        writing = threading.Thread(target=lab.run, args=(script.format(patience=round(LONG_TIMEOUT_S), **values),))
         writing.start()
         while not lab.progress:
             time.sleep(0.02)
         server.kill()
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + TIMEOUT_S
             while not any(one["sink"]["retries"] for one in lab.counts):
                 assert time.monotonic() < deadline, lab.counts
                 time.sleep(0.1)

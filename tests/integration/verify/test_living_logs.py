@@ -16,7 +16,7 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding, FindingKind
 from qa.brokers import await_markers
-from qa.timeouts import TIMEOUT_S
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from qa.verify_lab import Fault, Message, fresh, messages, pin_of, plant, spec_of, write
 from tests.chance import seed
 from tests.integration.links.topics import delete_records, ends
@@ -98,10 +98,10 @@ def test_what_a_cleaner_took_is_gone_and_what_it_cannot_have_taken_is_missing(
     write(new, topic, [one for one in records if one.key != b"alone"], **quick)
     ranges = OffsetMap.of([MappedRange(0, 0, 1000), MappedRange(1001, 1000, 999)])
     producer = Producer({"bootstrap.servers": new.internal_bootstrap})
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + LONG_TIMEOUT_S
     while True:  # a record now and then rolls the segment, so that the cleaner may have the ones before
         producer.produce(topic, b"later", b"later", partition=0)
-        producer.flush(60)
+        producer.flush(TIMEOUT_S)
         found, comparison = compared(spark, old, new, topic, ranges, compacts=(False, True))
         if comparison.work.lanes[0].target.records < 1000:
             break

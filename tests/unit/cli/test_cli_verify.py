@@ -157,7 +157,7 @@ def test_no_fault_of_a_verb_is_a_verdict_wherever_it_happens(
 async def interrupted(*_: object) -> Any:
     """Press Ctrl-C."""
     signal.raise_signal(signal.SIGINT)
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
 
 
 @pytest.fixture

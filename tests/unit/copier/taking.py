@@ -26,12 +26,13 @@ from anabranch.records.encode import encode
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.topics.control import MappedRanges, Progress, ensure_topics
 from anabranch.state.topics.journal import GapRecords, Journal
+from qa.timeouts import TIMEOUT_S
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
 
 T = TypeVar("T")
 SOURCE, TARGET = "orders", "copied"
-PATIENCE_S = 20.0
+PATIENCE_S = TIMEOUT_S
 SCENES = 16
 
 

@@ -150,19 +150,22 @@ def test_a_lane_that_settles_waits_for_its_answers(monkeypatch: pytest.MonkeyPat
     """Only then it is persisted: what is in flight is copied, too."""
     worker = Worker(monkeypatch)
 
+    seen: list[list[object]] = []
+
     class Flight:
-        awaits_answers = True
+        @property
+        def awaits_answers(self) -> bool:
+            """Until it was looked at three times; keeps what was persisted by each."""
+            seen.append(list(worker.persisted))
+            return len(seen) < 3
 
     async def play() -> None:
-        worker.lane.active = flight = cast(Any, Flight())
-        task = asyncio.create_task(worker.copying.settle(worker.lane))
-        await asyncio.sleep(0.01)
-        assert worker.persisted == []
-        flight.awaits_answers = False
+        worker.lane.active = cast(Any, Flight())
         async with asyncio.timeout(TIMEOUT_S):
-            await task
+            await worker.copying.settle(worker.lane)
 
     asyncio.run(play())
+    assert seen == [[], [], []]
     assert worker.persisted == [True, "done"]
     worker.copying.remove(worker.lane)
     assert worker.lane.active is None

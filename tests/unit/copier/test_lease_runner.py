@@ -270,7 +270,7 @@ def test_nothing_runs_after_the_end_of_a_lane_that_was_won_as_it_came() -> None:
 
         async def taking() -> None:
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 runner._copying._taken(lane, target)
                 won.extend(task.get_name() for task in asyncio.all_tasks())

@@ -82,7 +82,8 @@ def test_a_reading_that_ends_late_puts_nothing_older_over_what_is_newer() -> Non
         await asyncio.sleep(0)
         log.add(0, NEWER)
         second = asyncio.create_task(ranges.sync())
-        await asyncio.sleep(0.01)
+        for _ in range(10):
+            await asyncio.sleep(0)
         slow.set()
         await asyncio.gather(first, second)
         return ranges.segments[KEY]

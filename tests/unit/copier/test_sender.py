@@ -28,6 +28,7 @@ from anabranch.protocol.pipeline import IDLE_S, Pipeline
 from anabranch.records.encode import encode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -131,7 +132,10 @@ def test_a_lane_is_sent_over_the_connection_of_its_ownership_alone() -> None:
         senders.append(won(lane, new, 2))
         queued(lane)
         tasks = [asyncio.create_task(sender.run()) for sender in senders]
-        await asyncio.sleep(0.01)
+        async with asyncio.timeout(TIMEOUT_S):
+            while not new.sent:
+                await asyncio.sleep(0)
+        await settled()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

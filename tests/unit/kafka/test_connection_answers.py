@@ -13,6 +13,7 @@ from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import FramePool
 from anabranch.kafka.security import transport_of
 from anabranch.model.cluster import ClusterContext, Security, SecurityProtocol, Tls
+from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -58,7 +59,7 @@ def test_each_answer_goes_to_its_request() -> None:
     """In their order, whatever pieces they arrive in."""
 
     async def test(connection: Connection, _: Socket) -> None:
-        asked = [connection.submit(1, 1, False, [b"x"], 30.0) for _ in range(2)]
+        asked = [connection.submit(1, 1, False, [b"x"], LONG_TIMEOUT_S) for _ in range(2)]
         arrive(connection, 1, b"one")
         arrive(connection, 2, b"two")
         assert [bytes((await one).view[4:]) for one in asked] == [b"one", b"two"]
@@ -71,15 +72,15 @@ def test_an_answer_to_another_request_ends_the_connection(correlation: int) -> N
     """Nothing that comes on it can be believed: what was asked has an unknown outcome."""
 
     async def test(connection: Connection, socket: Socket) -> None:
-        asked = [connection.submit(1, 1, False, [b"x"], 30.0) for _ in range(2)]
+        asked = [connection.submit(1, 1, False, [b"x"], LONG_TIMEOUT_S) for _ in range(2)]
         arrive(connection, correlation, b"other")
         for one in asked:
             with pytest.raises(ConnectionLostError):
-                await asyncio.wait_for(one, 1.0)
+                await asyncio.wait_for(one, TIMEOUT_S)
         assert socket.aborted
         assert connection.in_flight == 0
         with pytest.raises(ConnectionLostError):
-            connection.submit(1, 1, False, [b"x"], 30.0)
+            connection.submit(1, 1, False, [b"x"], LONG_TIMEOUT_S)
 
     on(test)
 
@@ -88,7 +89,7 @@ def test_who_waits_is_told_that_the_connection_ended() -> None:
     """Each of them, at once."""
 
     async def test(connection: Connection, _: Socket) -> None:
-        asked = [connection.submit(1, 1, False, [b"x"], 30.0) for _ in range(3)]
+        asked = [connection.submit(1, 1, False, [b"x"], LONG_TIMEOUT_S) for _ in range(3)]
         connection.connection_lost(None)
         assert all(one.done() for one in asked)
         for one in asked:

@@ -1,29 +1,25 @@
 """Responses that threads of one process decode."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from anabranch.kafka import connection
 from anabranch.kafka.connection import decoded
 
 pytestmark = pytest.mark.unit
 
 
 class Counting:
-    """A kind of response whose decoding sees whether another one is under way."""
+    """A kind of response whose decoding sees whether another thread could decode meanwhile."""
 
     def __init__(self) -> None:
-        self.within = 0
-        self.most = 0
+        self.kept_out: list[bool] = []
 
     def decode(self, body: bytes, version: int) -> tuple[bytes, int]:
-        """Long enough for every other thread to come in."""
-        self.within += 1
-        self.most = max(self.most, self.within)
-        time.sleep(0.02)
-        self.within -= 1
+        """Note whether all others are kept out."""
+        self.kept_out.append(connection._DECODING.locked())
         return body, version
 
 
@@ -38,7 +34,7 @@ def test_threads_decode_one_at_a_time() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(decode, range(4))) == [(bytes([number]), number) for number in range(4)]
-    assert kind.most == 1
+    assert kind.kept_out == [True] * 4
 
 
 def test_a_body_that_does_not_decode_keeps_nobody_out() -> None:

@@ -276,7 +276,8 @@ def test_a_run_waits_for_the_round_that_makes_something(
         async def during() -> None:
             stored.migrations.begin(switch)
             await engine.look()
-            await asyncio.sleep(0.05)
+            for _ in range(20):  # in which a run that does not wait begins
+                await asyncio.sleep(0)
             order.append("made")
 
         here.during = during

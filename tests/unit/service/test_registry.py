@@ -141,7 +141,9 @@ def test_another_instances_client_is_shown_as_it_wrote_it(stored: Stored) -> Non
         assert [one.id for one in await here.every()] == [client]
         with pytest.raises(UnknownClientError):
             here.report(ACCOUNT, client, ClientReport())
-        await asyncio.sleep(0.002)
+        written = now_ms()
+        while now_ms() <= written:
+            await asyncio.sleep(0.001)
         await register(here, 1)
         here.report(ACCOUNT, client, ClientReport(1, 7))
         await here.write()

@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import { chromium as playwright } from "playwright-core";
 import { ARGUMENTS, chromiumPath } from "./chromium.mjs";
 
+const SCALE = Number(process.env.ANABRANCH_TIMEOUT_SCALE ?? 1);
+/** For what Spark has to start for. */
+export const SPARK = { timeout: 240_000 * SCALE };
+
 export const PAGES = {
   links: "/",
   clusters: "/clusters",
@@ -107,7 +111,7 @@ export async function person(browser, { theme = "light", width = 1280, height = 
   });
   if (!stays) open.add(context);
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000 * Number(process.env.ANABRANCH_TIMEOUT_SCALE ?? 1));
+  page.setDefaultTimeout(120_000 * SCALE);
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => {

@@ -30,7 +30,8 @@ from anabranch.spark.streams.sinks.errors import (
     WriterFencedError,
 )
 from anabranch.spark.streams.sinks.port import BatchSink
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.integration.streams.sinks.labs import TABLE, Lab, open_sink
 from tests.integration.streams.sinks.rows import SCHEMA, frame, many, named, nulls, row, seen
 
@@ -200,7 +201,7 @@ class Conformance:
         writing = threading.Thread(target=sink.write, args=(named(spark, {2: "b"}), 1))
         try:
             writing.start()
-            _until(lambda: sink.counts.retries > 0)
+            until(lambda: sink.counts.retries > 0)
         finally:
             lab.start()
         writing.join(LONG_TIMEOUT_S)
@@ -278,12 +279,3 @@ def _run(spark: SparkSession, sink: BatchSink, source: Path, checkpoint: Path) -
     query = rows.writeStream.foreachBatch(sink.write).option("checkpointLocation", str(checkpoint))
     started = query.trigger(availableNow=True).start()
     assert started.awaitTermination(int(LONG_TIMEOUT_S))
-
-
-def _until(condition: object) -> None:
-    done = threading.Event()
-    for _ in range(int(TIMEOUT_S / 0.05)):
-        if condition():  # type: ignore[operator]
-            return
-        done.wait(0.05)
-    raise AssertionError("it did not come")
