@@ -47,22 +47,26 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "links": ("tests/integration/links",),
     "checkpoints": ("tests/integration/checkpoints", "tests/packaging"),
     "verify": ("tests/integration/verify",),
-    "rebuild": ("tests/integration/rebuild", "tests/integration/migrations"),
+    "rebuild": ("tests/integration/rebuild",),
+    "migrations": ("tests/integration/migrations",),
     "kills": ("tests/integration/kills",),
+    "all-kills": ("tests/integration/kills/test_killed_everywhere.py",),
     "single-kills": ("tests/integration/kills/test_killed_once.py",),
     "spark": ("tests/integration/spark",),
     "streams": ("tests/integration/streams",),
     "sinks": ("tests/integration/streams/sinks", "tests/integration/streams/test_kafka_sink_kills.py"),
     "routes": ("tests/integration/sdk",),
-    "service": ("tests/integration/store", "tests/integration/service", "tests/integration/web"),
+    "service": ("tests/integration/store", "tests/integration/service"),
+    "pages": ("tests/integration/web",),
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
-    "ends": ("tests/fault/test_job_ends.py",),
+    "ends": ("tests/fault/ends",),
+    "killed-comparisons": ("tests/fault/ends/test_killed_comparisons.py",),
     "stream-ends": ("tests/fault/test_stream_ends.py",),
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
 }
 """Each test file belongs to exactly one chapter: to the one that names it, or the directory nearest to it."""
 _PAGES = "web/tests"
-"""Tests of the chapter ``service`` that pytest starts through a file of its own."""
+"""Tests of the chapter ``pages`` that pytest starts through a file of its own."""
 COPIES = frozenset({"lives", "more-lives", "long-lives", "contract", "clusters", "verify", "faults", "moves"})
 """Chapters of copying and comparing: no test of theirs, and no module that one imports, knows of what is above."""
 _NOUNS_ABOVE = ("artifacts", "catalog", "migrations", "routes", "streams")
@@ -160,7 +164,7 @@ def may_rest_on(name: str, path: str) -> bool:
 def chapter_of(path: str) -> str | None:
     """The chapter that a test file belongs to; None for what any chapter may use."""
     if path.startswith(f"{_PAGES}/") and path.endswith(".test.mjs"):
-        return "service"
+        return "pages"
     if not (Path(path).name.startswith("test_") and path.endswith(".py")):
         return None
     holding = [(len(one), name) for name, held in CHAPTERS.items() for one in held if Path(path).is_relative_to(one)]
@@ -182,11 +186,11 @@ def due(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf, wan
 
 def table(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf) -> list[str]:
     """A line for each chapter, and one for all of them."""
-    lines = [f"{'chapter':<12} {'commit':<10} {'minutes':>7} {'passed':>6} {'failed':>6}  result"]
+    lines = [f"{'chapter':<18} {'commit':<10} {'minutes':>7} {'passed':>6} {'failed':>6}  result"]
     for name in CHAPTERS:
         entry = ledger.get(name)
         if entry is None:
-            lines.append(f"{name:<12} {'-':<10} {'-':>7} {'-':>6} {'-':>6}  has not run")
+            lines.append(f"{name:<18} {'-':<10} {'-':>7} {'-':>6} {'-':>6}  has not run")
             continue
         result = "passed" if entry.passed else "INCONCLUSIVE"
         if entry.exit_code:
@@ -204,7 +208,7 @@ def table(ledger: Mapping[str, Entry], files: Files | None, files_of: FilesOf) -
         broken = entry.counts.get("failures", 0) + entry.counts.get("errors", 0)
         passed = entry.counts.get("tests", 0) - broken - entry.counts.get("skipped", 0)
         lines.append(
-            f"{name:<12} {(entry.commit or '-')[:10]:<10} {entry.minutes:>7.1f} {passed:>6} {broken:>6}  {result}"
+            f"{name:<18} {(entry.commit or '-')[:10]:<10} {entry.minutes:>7.1f} {passed:>6} {broken:>6}  {result}"
         )
     left = due(ledger, files, files_of)
     lines.append(f"to run with the files as they are: {', '.join(left)}" if left else "all chapters passed")

@@ -12,7 +12,7 @@ import pytest
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.fault.test_job_ends import JVM_STARTS, NO_HOME, NO_JAVA, Moment, as_in_a_shell, error_of
+from tests.fault.ends.jobs import JVM_STARTS, NO_HOME, NO_JAVA, Moment, as_in_a_shell, error_of
 from tests.integration.links.topics import create, numbered, produce
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]

@@ -195,15 +195,3 @@ def taken_back(made: KillStand, plan: KillPlan) -> None:
     assert "came to" in ended.why
     assert_not_switched(made)
     assert_journals(made)
-
-
-# -- all of it -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ITINERARIES)
-def test_an_engine_dies_at_every_point(pair: Pair, store: str, name: str) -> None:
-    """One after the other in one migration, requests that are not answered included."""
-    order, trips = ITINERARIES[name]
-    with scene(pair, store, order) as made:
-        gone(made, trips, KillPlan(sent="://" not in store))  # which has nothing to do with the store

@@ -23,6 +23,14 @@ pytestmark = pytest.mark.test
 
 STEPS, APPROVALS = 400, 120
 NAMES = ("ada", "eve", "mei", "lou", "robot", "tool", "client", "viewer", "operator", "approver", "admin")
+ANSWERS = {
+    ("GET", "me"): {200, 401},
+    ("POST", "accounts"): {201, 401, 403, 409, 422},
+    ("PATCH", "accounts"): {200, 401, 403, 404, 422},
+    ("POST", "tokens"): {201, 401, 403, 404, 409, 422},
+    ("DELETE", "tokens"): {200, 401, 404},
+}
+"""Each must come, by what was asked: else something was always taken, or always refused for the same reason."""
 NOTED = ("account.add", "account.set", "token.create", "token.revoke", "session.begin", "session.end")
 WRONG = ("", " ", "a b", "\x00", "../x", "x" * 201, "é", None, 7, ["ada"], {"name": "ada"})
 ON_LINK = {"target": "new", "link": LINK}
@@ -48,7 +56,7 @@ class Known:
 
 @dataclass
 class Model:
-    """What must be so; ``noted`` counts what the audit must have."""
+    """What must be so; ``noted`` counts what the audit must have, ``came`` what was answered to what."""
 
     served: Served
     draw: random.Random
@@ -56,6 +64,7 @@ class Model:
     disabled: set[str] = field(default_factory=set)
     tokens: dict[str, Known] = field(default_factory=dict)
     noted: Counter[str] = field(default_factory=Counter)
+    came: Counter[tuple[str, str, int]] = field(default_factory=Counter)
 
     def begin(self) -> None:
         """As the service begins."""
@@ -89,6 +98,7 @@ class Model:
         found = self.served.ask(method, path, body, role=None, headers=headers)
         if found.status >= 400:
             assert {"detail", "hint", "status", "type"} <= found.json.keys(), found.body
+        self.came[method, path.split("/")[3], found.status] += 1
         return self.whose(text), found
 
     # -- steps -----------------------------------------------------------------------------------------
@@ -223,6 +233,8 @@ def test_who_may_do_what_is_as_the_model_says(tmp_path: Path, seed: int) -> None
             assert found.status == (401 if model.whose(text) is None else 200)
         entries = served.instance.stored.audit.entries(10_000)
         assert Counter(one.verb for one in entries) == +model.noted
+        for asked, answers in ANSWERS.items():
+            assert all(model.came[(*asked, status)] for status in answers), (asked, model.came)
         assert all(model.noted[verb] > 1 for verb in NOTED), model.noted
 
 
@@ -240,6 +252,7 @@ def test_approvals_that_are_nearly_right_apply_nothing(both: Lab, tmp_path: Path
     with serving(str(tmp_path / "store.db"), contexts, tmp_path) as served:
         until(lambda: served.instance.acting.acts)
         draw, plans, begun = random.Random(seed), [], {}
+        came = Counter[int]()
         for _ in range(APPROVALS):
             verb = draw.choice(["links/pause", "links/resume", "groups/baseline", "links/delete"])
             if not plans or draw.random() < 0.4:
@@ -258,6 +271,7 @@ def test_approvals_that_are_nearly_right_apply_nothing(both: Lab, tmp_path: Path
             if plan["verb"] == "links.delete" and role == "approver":
                 role = "operator"  # else nothing would be left
             found = served.ask("POST", f"/api/v1/plans/{id_}/apply", body, role=role)
+            came[found.status] += 1
             may = role == "approver" or (role == "operator" and plan["role"] == "operator")
             is_meant = id_ == plan["id"] and body == {"hash": plan["hash"]} and may
             assert (found.status == 202) == (is_meant and plan["id"] not in begun), (id_, body, role, found.body)
@@ -269,8 +283,8 @@ def test_approvals_that_are_nearly_right_apply_nothing(both: Lab, tmp_path: Path
                 assert found.headers["content-type"] == "application/problem+json"
         operations = served.get("/api/v1/operations?limit=500")
         assert {one["plan"]: one["id"] for one in operations} == begun
-        assert len(begun) > 5
-        assert {one["verb"] for one in operations} <= {"links.pause", "links.resume", "groups.baseline"}
+        assert len(begun) > 5 and all(came[status] for status in (403, 404, 409, 415, 422)), came
+        assert {one["verb"] for one in operations} == {"links.pause", "links.resume", "groups.baseline"}
         until(lambda: _outcomes(served)["started"] == sum(_outcomes(served)[one] for one in ("done", "ended")))
         audited = served.instance.stored.audit.entries(10_000)
         assert {one.operation for one in audited if one.outcome == "started"} == set(begun.values())
