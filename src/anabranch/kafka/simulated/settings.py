@@ -1,4 +1,4 @@
-"""The settings of topics and brokers: defaults, what was set, and what a broker would refuse."""
+"""The settings of topics and brokers: defaults, and what was set."""
 
 from __future__ import annotations
 
@@ -79,14 +79,13 @@ BROKER_DEFAULTS: Mapping[str, str] = {
 }
 # Settings of brokers that are 32-bit numbers.
 INTEGERS = frozenset({"message.max.bytes", "min.insync.replicas", "producer.id.expiration.ms"})
-# What ALTER_CONFIGS may change while a broker runs.
-DYNAMIC = frozenset({"log.cleaner.backoff.ms", "message.max.bytes", "min.insync.replicas", "producer.id.expiration.ms"})
-_INTEGERS = frozenset(name for name, value in TOPIC_DEFAULTS.items() if value.lstrip("-").isdigit())
-_WORDS: Mapping[str, frozenset[str]] = {
-    "cleanup.policy": frozenset({"", "delete", "compact", "compact,delete", "delete,compact"}),
-    "compression.type": frozenset({"uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"}),
-    "message.timestamp.type": frozenset({"CreateTime", "LogAppendTime"}),
+DYNAMIC: Mapping[str, int] = {
+    "log.cleaner.backoff.ms": 0,
+    "message.max.bytes": 0,
+    "min.insync.replicas": 1,
+    "producer.id.expiration.ms": 1,
 }
+"""What may be changed while a broker runs, with the least that each may be."""
 
 
 class TopicSettings:
@@ -117,15 +116,3 @@ class TopicSettings:
     def policy(self) -> frozenset[str]:
         """``delete``, ``compact``, or both."""
         return frozenset(part for part in self.value("cleanup.policy").split(",") if part)
-
-
-def refusal(name: str, value: str) -> str | None:
-    """Why a broker does not take a topic's setting; None where it does."""
-    if name not in TOPIC_DEFAULTS:
-        return f"Unknown topic config name: {name}"
-    allowed = _WORDS.get(name)
-    if allowed is not None and value.replace(" ", "") not in allowed:
-        return f"Invalid value {value} for configuration {name}"
-    if name in _INTEGERS and not value.lstrip("-").isdigit():
-        return f"Invalid value {value} for configuration {name}: Not a number"
-    return None

@@ -52,6 +52,8 @@ class BrokerVersion:
     a new leader epoch where its only replica was restarted; ``keeps_groups`` whether a group without members is still
     there when its last commit was deleted.  ``newest_operation`` and ``newest_resource`` are the highest numbers of an
     access rule's operation and resource type that it knows; ``takes_no_quota`` says whether a quota may be 0.
+    ``least_segment_bytes`` is the smallest ``segment.bytes``; ``keeps_eligible`` says whether a new cluster
+    keeps replicas that may still lead (KIP-966), and takes no ``min.insync.replicas`` of one broker.
     """
 
     name: str
@@ -62,13 +64,23 @@ class BrokerVersion:
     newest_operation: int = 15
     newest_resource: int = 7
     takes_no_quota: bool = False
+    least_segment_bytes: int = 1 << 20
+    keeps_eligible: bool = False
 
 
 _NEVER = 9_223_372_036_854_775_807
 VERSIONS: Mapping[str, BrokerVersion] = {
-    "4.3.1": BrokerVersion("4.3.1", _4_3_1),
-    "4.0.0": BrokerVersion("4.0.0", _4_0_0, newest_operation=14),
-    "3.9.1": BrokerVersion("3.9.1", _3_9_1, _NEVER, epoch_rises=False, keeps_groups=False, newest_operation=14),
+    "4.3.1": BrokerVersion("4.3.1", _4_3_1, keeps_eligible=True),
+    "4.0.0": BrokerVersion("4.0.0", _4_0_0, newest_operation=14, least_segment_bytes=14),
+    "3.9.1": BrokerVersion(
+        "3.9.1",
+        _3_9_1,
+        _NEVER,
+        epoch_rises=False,
+        keeps_groups=False,
+        newest_operation=14,
+        least_segment_bytes=14,
+    ),
     "2.8.2": BrokerVersion(
         "2.8.2",
         _2_8_2,
@@ -78,5 +90,6 @@ VERSIONS: Mapping[str, BrokerVersion] = {
         newest_operation=12,
         newest_resource=6,
         takes_no_quota=True,
+        least_segment_bytes=14,
     ),
 }

@@ -43,7 +43,7 @@ def _refusal(session: ClientSession, operation: AclOperation) -> tuple[int, str 
     code = may(session, operation, CLUSTER, CLUSTER_NAME)
     if not code and not session.broker.cluster.access.authorizer:
         return SECURITY_DISABLED, _NOBODY_ASKS
-    return code, None
+    return code, "Request is refused." if code else None
 
 
 def create(session: ClientSession, request: Any, version: int, reply: _Reply) -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import re
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from anabranch.kafka.acl_numbers import NUMBER_OF_OPERATION
-from anabranch.kafka.simulated.access import REFUSED, TOPIC
+from anabranch.kafka.simulated.access import DESCRIBE, REFUSED, TOPIC
 from anabranch.kafka.simulated.broker import ClientSession
 from anabranch.kafka.simulated.partition import NOT_LEADER, Replica, SimulatedPartition
 from anabranch.model.acls import AclOperation, ResourceType
 
-UNKNOWN = 3
+UNKNOWN, INVALID_NAME = 3, 17
+WORDS: Mapping[int, str] = {
+    UNKNOWN: "This server does not host this topic-partition.",
+    29: "Topic authorization failed.",
+    31: "Cluster authorization failed.",
+    42: "This most likely occurs because of a request being malformed by the client library or the message was sent to "
+    "an incompatible broker. See the broker logs for more details.",
+    100: "This server does not host this topic ID.",
+}
+"""What a broker says of a code where it has nothing of its own to say."""
+_LONGEST_NAME = 249
+_NAME = re.compile("[a-zA-Z0-9._-]+")
 
 
 @lru_cache(maxsize=8192)
@@ -30,8 +42,26 @@ def may(session: ClientSession, operation: AclOperation, kind: ResourceType, nam
     return 0 if allowed else REFUSED[kind]
 
 
+def why_no_name(name: str) -> str | None:
+    """Why a topic cannot be called so; None where it can."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in {".", ".."}:
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > _LONGEST_NAME:
+        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST_NAME}"
+    if not _NAME.fullmatch(name):
+        return (
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' "
+            "and '-'"
+        )
+    return None
+
+
 def operations_of(session: ClientSession, kind: ResourceType, name: str) -> set[int]:
-    """What the client may do with a resource, as numbers of the protocol."""
+    """What the client may do with a resource, as numbers of the protocol; nothing where it may not describe it."""
+    if may(session, DESCRIBE, kind, name):
+        return set()
     allowed = session.broker.cluster.access.operations(session.principal, session.host, kind, name)
     return {NUMBER_OF_OPERATION[one] for one in allowed}
 

@@ -17,7 +17,7 @@ from kafka.protocol.metadata import (
 )
 
 from anabranch.kafka.simulated.access import CLUSTER, CLUSTER_NAME, DESCRIBE, GROUP, TOPIC, TRANSACTIONAL_ID
-from anabranch.kafka.simulated.apis.common import UNKNOWN, encoded, may, operations_of
+from anabranch.kafka.simulated.apis.common import INVALID_NAME, UNKNOWN, encoded, may, operations_of, why_no_name
 from anabranch.kafka.simulated.broker import ClientSession, Handler, SimulatedBroker
 from anabranch.kafka.simulated.partition import NO_LEADER, SimulatedTopic
 from anabranch.kafka.simulated.versions import Range
@@ -60,8 +60,8 @@ def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) 
                     topics.append(_topic(session, request, found.name, found))
                 continue
             code = may(session, DESCRIBE, TOPIC, wanted.name)
-            if not code and not _is_name(wanted.name):
-                code = 17
+            if not code and why_no_name(wanted.name):
+                code = INVALID_NAME
             if not code and wanted.name not in known:
                 code = UNKNOWN
             if code:
@@ -92,10 +92,6 @@ def metadata(session: ClientSession, request: Any, version: int, reply: _Reply) 
 def _port(session: ClientSession, broker: SimulatedBroker) -> int:
     """Where a broker is found on the listener that the client uses."""
     return broker.internal_port if session.internal else broker.port
-
-
-def _is_name(name: str) -> bool:
-    return 0 < len(name) <= 249 and name not in {".", ".."} and all(one.isalnum() or one in "._-" for one in name)
 
 
 def _refused(name: str | None, topic_id: uuid.UUID, code: int) -> Any:

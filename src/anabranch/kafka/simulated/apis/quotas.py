@@ -18,7 +18,7 @@ from kafka.protocol.admin import (
 )
 
 from anabranch.kafka.simulated.access import ALTER_CONFIGS, CLUSTER, CLUSTER_NAME, DESCRIBE_CONFIGS
-from anabranch.kafka.simulated.apis.common import may
+from anabranch.kafka.simulated.apis.common import WORDS, may
 from anabranch.kafka.simulated.broker import ClientSession, Handler
 from anabranch.model.quotas import (
     CLIENT_ID,
@@ -99,7 +99,7 @@ def alter(session: ClientSession, request: Any, version: int, reply: _Reply) -> 
         rows.append(
             row(
                 error_code=denied or (INVALID_REQUEST if why else 0),
-                error_message=why or None,
+                error_message=why or WORDS.get(denied),
                 entity=[row.EntityData(entity_type=kind, entity_name=name) for kind, name in entity],
             )
         )

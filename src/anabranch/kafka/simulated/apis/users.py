@@ -34,7 +34,10 @@ def describe(session: ClientSession, request: Any, version: int, reply: _Reply) 
     known = access.users if access.scram else {}
     asked = Counter([user.name for user in request.users or ()] or list(known))
     row = DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
-    results = []
+    # One row for each user that was asked for, with the refusal and without the name.
+    results = [
+        row(user="", error_code=code, error_message=None, credential_infos=[]) for _ in request.users or () if code
+    ]
     for name, times in asked.items() if not code else ():
         refused = ASKED_TWICE if times > 1 else NO_SUCH_USER if name not in known else 0
         infos = [row.CredentialInfo(mechanism=_NUMBERS[one], iterations=ROUNDS) for one in access.scram]
