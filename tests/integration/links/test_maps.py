@@ -20,6 +20,7 @@ from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs.topics import RUNS
 from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, read_maps
 from anabranch.state.segments import index
+from qa import offsets as offset_engine
 from qa.logcompare import ComparedRecord, read_log
 from tests.chance import is_full
 from tests.integration.links.lab import TIMEOUT_S, Link, link
@@ -144,6 +145,17 @@ def test_every_offset_of_a_transactional_log_is_translated_exactly(
             assert (seen is None) == (following is None)
             if following is not None:
                 assert seen == first_from(old, topic, following)
+        assert_shown(made, topic)
+
+
+def assert_shown(made: Link, topic: str) -> None:
+    """What is shown of the lane's ranges says of each record where it lies on the target."""
+    (shown,) = offset_engine.ranges(made.target, made.id, f"{topic}-0")
+    lies = {one.source + at: one.target + at for one in shown.ranges for at in range(one.length)}
+    there = {entry.offset: entry.digest for entry in log_of(made.new, shown.target.topic)}
+    here = {entry.offset: entry.digest for entry in log_of(made.old, topic)}
+    assert here and {offset: there.get(lies.get(offset, -1)) for offset in here} == here
+    assert (shown.source_end, shown.target_end) == (ends(made.old, topic)[1], ends(made.new, topic)[1])
 
 
 @pytest.mark.real
