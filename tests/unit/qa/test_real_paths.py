@@ -60,7 +60,7 @@ REAL: Mapping[str, tuple[str, str]] = {
     "checkpoint verify": ("integration/checkpoints/test_workflow.py", "'checkpoint', 'verify'"),
     "checkpoint undo": ("integration/checkpoints/test_workflow.py", "'checkpoint', 'undo'"),
     "verify start": ("integration/links/test_run.py", "'verify', 'start'"),
-    "verify show": ("fault/test_job_ends.py", "'verify', 'show'"),
+    "verify show": ("fault/ends/test_ended_verbs.py", "'verify', 'show'"),
     "verify stop": ("integration/verify/test_verbs.py", "verbs('stop')"),
     "verify resume": ("integration/links/test_run.py", "'verify', 'resume'"),
     "migrate discover": ("integration/migrations/test_migrate_cli.py", "run('discover'"),
