@@ -19,8 +19,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from qa.timeouts import SCALE
+from tests.again import may_be_tried_again
 from tests.alone import alone
-from tests.chance import ARE_NEW
+from tests.chance import ARE_NEW, NUMBER, is_full
 from tests.groups import group
 
 TIERS = ("unit", "test", "full")
@@ -41,8 +42,6 @@ alone with them."""
 _MEMORY = Path("/dev/shm")
 """Where the files of the unit tier are, if the machine has it: a disk that is waited for proves nothing there."""
 
-_PURE = ("tests/model/", "tests/simulation/", "tests/unit/")
-"""Where no real broker is waited for: a failure is the product's or the test's, and nothing is tried again."""
 _TIER = pytest.StashKey[str]()
 
 # A run that is begun in the background ignores these, and so would every program that a test ends by them.
@@ -79,8 +78,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--only-tier", choices=TIERS, help="this tier alone")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """JVMs of Spark start by an archive of their classes, where ``make jars`` has made one, and compile little."""
+    """The seed of laws; JVMs of Spark start by an archive of their classes, if ``make jars`` has made one, and compile
+    little.
+    """
+    if NUMBER is not None and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(NUMBER)
     if config.getoption("--tier") == "unit" or config.getoption("--only-tier") == "unit":
         if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK):
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
@@ -129,7 +133,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif item.stash[_TIER] == "unit":
             # Elsewhere something that a killed process leaves behind may say so: no fault of the product.
             item.add_marker(pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning"), append=False)
-        elif not item.nodeid.startswith(_PURE):
+        elif may_be_tried_again(item.nodeid, is_real=is_full(config) or item.get_closest_marker("real") is not None):
             item.add_marker(pytest.mark.flaky(reruns=1))
     if left:
         config.hook.pytest_deselected(items=left)
@@ -189,6 +193,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     for name in open_still:
         terminalreporter.write_line(f"INCONCLUSIVE {name}")
     terminalreporter.write_line(f"{len(flaky)} flaky, {len(open_still)} inconclusive")
+    if NUMBER is not None:
+        terminalreporter.write_line(f"the seeds of this run again: ANABRANCH_SEEDS={NUMBER}")
     where = os.environ.get("ANABRANCH_OUTCOME")
     if where:
         with open(where, "w", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from anabranch.kafka.simulated.server import ServedCluster
 from anabranch.model.cluster import SaslMechanism
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.access import secret_variable
-from tests.chance import is_full
+from tests.chance import is_full, seed
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class BrokerHandle:
 class Simulated:
     """Begins when it is entered; ``spec`` is what a cluster of the sandbox would have been made of."""
 
-    def __init__(self, spec: ClusterSpec, seed: int = 0) -> None:
+    def __init__(self, spec: ClusterSpec, number: int = 0) -> None:
         self.spec = spec
         self._users = dict(spec.users) if spec.listener.sasl else {}
         plan = ClusterPlan(
@@ -68,7 +68,7 @@ class Simulated:
             users=self._users,
             scram=(SaslMechanism(spec.listener.value),) if spec.listener.scram else (),
             authorizer=spec.authorizer,
-            seed=seed,
+            seed=seed(number),
         )
         self.served = ServedCluster(plan, spec.brokers)
         self.brokers: list[BrokerHandle] = []

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from anabranch.records.header import BatchHeader
 from anabranch.records.split import split
+from tests.chance import seed
 from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch
 from tests.contract.reads import Copy, Seen, append, consumed, copy_of, until_stable, writer
 
@@ -33,9 +34,9 @@ def configure(log: Log, settings: Mapping[str, str]) -> None:
     admin.incremental_alter_configs([resource])[resource].result(TIMEOUT_S)
 
 
-async def fill(log: Log, seed: int, rounds: int = 25) -> None:
+async def fill(log: Log, first: int, rounds: int = 25) -> None:
     """Batches over few keys under every codec, tombstones, and transactions that commit or abort."""
-    chance = random.Random(seed)
+    chance = random.Random(first)
     plain = [writer(log, **{"compression.type": codec}) for codec in CODECS]
     bound = writer(log, **{"transactional.id": log.topic})
     bound.init_transactions(TIMEOUT_S)
@@ -81,7 +82,7 @@ def told(copy: Copy) -> int:
 @pytest.mark.topic(COMPACTED)
 async def test_a_cleaned_log_is_read_as_a_consumer_does(log: Log, other: Log) -> None:
     """Gaps inside batches and between them, tombstones with their horizon, aborted data gone: all offsets told."""
-    await fill(log, 1)
+    await fill(log, seed(1))
     whole = consumed(log)
     heads = await cleaned(log)
     assert any(head.count and not head.is_dense and not head.is_control for head in heads), "no gap inside a batch"
@@ -117,7 +118,7 @@ async def test_a_cleaned_log_is_read_as_a_consumer_does(log: Log, other: Log) ->
 @pytest.mark.topic(COMPACTED)
 async def test_compaction_between_two_fetches_loses_nothing_that_is_left(log: Log) -> None:
     """What was read before a cleaning and what is read on behind it are together a log that a consumer may see."""
-    await fill(log, 2)
+    await fill(log, seed(2))
     before = consumed(log)
     middle = before[len(before) // 2].offset
     first = [record for record in (await copy_of(log)).records if record.offset < middle]
@@ -134,7 +135,7 @@ async def test_compaction_between_two_fetches_loses_nothing_that_is_left(log: Lo
 @pytest.mark.topic(COMPACTED | {"message.timestamp.type": "LogAppendTime"})
 async def test_a_cleaned_log_with_the_brokers_times_is_read_as_a_consumer_does(log: Log) -> None:
     """The cleaner keeps a batch's maximum as the time of all that is left of it."""
-    await fill(log, 3)
+    await fill(log, seed(3))
     await cleaned(log)
     copy = await copy_of(log)
     assert copy.records == consumed(log)

@@ -138,7 +138,7 @@ def test_topics_that_we_may_not_see_are_left_out_of_what_a_group_committed(guard
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
 def test_brokers_from_before_batched_requests_tell_the_same(simulated: bool) -> None:
     """2.8 is asked for one group at a time, many on the way at once; commits and metadata are the same."""
     with running(ClusterSpec("before", version="2.8.2"), simulated=simulated) as old:
@@ -167,7 +167,7 @@ def test_brokers_from_before_batched_requests_tell_the_same(simulated: bool) -> 
         asyncio.run(go())
 
 
-@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
 def test_a_share_group_is_listed_as_one_and_has_no_commits(simulated: bool) -> None:
     """KIP-932: its state is in another topic; it can be described, and a commit for it is refused."""
     with running(ClusterSpec("sharing", overrides=STEADY), simulated=simulated) as new:

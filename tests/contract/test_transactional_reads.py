@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.records.header import read_header
 from anabranch.records.join import join
+from tests.chance import seed
 from tests.contract.lab import TIMEOUT_S, Log, a_producer, batch
 from tests.contract.reads import Seen, append, consumed, copy_of, stable_end, until_stable, writer
 
@@ -14,12 +15,12 @@ pytestmark = pytest.mark.test
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
-async def fill(log: Log, seed: int, steps: int = 60) -> list[Seen]:
+async def fill(log: Log, drawn: int, steps: int = 60) -> list[Seen]:
     """Transactions of four producers, committed, aborted and interleaved, plain records between, one left open.
 
     Returns what must be seen, told by the writer and no reader: offsets and times are left at 0.
     """
-    chance = random.Random(seed)
+    chance = random.Random(drawn)
     producers = [
         writer(log, **{"transactional.id": f"{log.topic}-{n}", "compression.type": CODECS[n % len(CODECS)]})
         for n in range(4)
@@ -73,10 +74,10 @@ def content(records: list[Seen]) -> list[Seen]:
     return [record._replace(offset=0, timestamp=0) for record in records]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_reading_is_what_a_read_committed_consumer_does(log: Log, other: Log, seed: int) -> None:
+@pytest.mark.parametrize("fixed", [1, 2])
+async def test_reading_is_what_a_read_committed_consumer_does(log: Log, other: Log, fixed: int) -> None:
     """Record by record, with offsets and times; a target's consumers of both kinds see the same records in order."""
-    written = await fill(log, seed)
+    written = await fill(log, seed(fixed))
     copy = await copy_of(log)
     theirs = consumed(log)
     assert copy.records == theirs
@@ -94,7 +95,7 @@ async def test_reading_is_what_a_read_committed_consumer_does(log: Log, other: L
 
 async def test_small_answers_and_any_first_position_read_the_same(log: Log) -> None:
     """Answers of one batch, cut off anywhere, and positions inside of batches and of aborted transactions."""
-    await fill(log, 3)
+    await fill(log, seed(3))
     theirs = consumed(log)
     for max_bytes in (1, 700, 3000):
         assert (await copy_of(log, max_bytes=max_bytes)).records == theirs
@@ -151,7 +152,7 @@ async def test_the_brokers_times_are_copied_as_the_records_own(log: Log, other: 
 
 async def test_joined_batches_are_taken_and_hold_the_same(log: Log, other: Log) -> None:
     """All of a log's batches as one: five codecs, so it has none; then those of one codec, which it keeps."""
-    await fill(log, 5)
+    await fill(log, seed(5))
     copy = await copy_of(log)
     of_lz4 = [one for one in copy.batches if read_header(one).codec.name == "LZ4"]
     assert len(of_lz4) > 1

@@ -70,7 +70,7 @@ async def test_who_may_not_describe_the_cluster_is_told_so_by_its_disks(guarded:
                 await asked
 
 
-@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
 def test_brokers_from_before_tell_less_and_take_more(simulated: bool) -> None:
     """2.8 with ZooKeeper: no free space, no reason where it tells nothing of disks, no rules about users or tokens.
 

@@ -130,7 +130,7 @@ def test_a_planted_bug_is_found(tmp_path: Path, bug: str, seen: str, more: tuple
     for attempt in range(ATTEMPTS):
         longer = replace(
             spec,
-            seed=spec.seed + attempt,
+            seed=seed(spec.seed) + attempt,
             seconds=spec.seconds + 6.0 * attempt,
             catch_up_s=spec.catch_up_s + 20.0 * attempt,
         )

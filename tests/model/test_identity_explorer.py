@@ -14,7 +14,7 @@ from lanesim.partition import Violation
 from lanesim.source import Source
 from lanesim.world import World
 
-from tests.chance import ARE_NEW
+from tests.chance import ARE_NEW, seed
 
 pytestmark = pytest.mark.test
 
@@ -88,13 +88,13 @@ class IdentityRun(Run):
 
 def explored(variant: Identity, seeds: range, tally: Tally) -> tuple[int, Violation] | None:
     """The first counterexample."""
-    for seed in seeds:
+    for number in seeds:
         try:
-            run = IdentityRun(variant, seed, tally)
+            run = IdentityRun(variant, number, tally)
             run.play()
         except Violation as violation:
             if not variant.unclean or violation.kind != "CONVERTED":
-                return seed, violation
+                return number, violation
             tally.strikes["converted"] += 1
             tally.strikes["shifted"] += run.world.partition.is_shifted()
     return None
@@ -104,7 +104,8 @@ def explored(variant: Identity, seeds: range, tally: Tally) -> tuple[int, Violat
 @pytest.mark.parametrize("variant", OURS, ids=lambda variant: variant.key)
 def test_a_few_interleavings_of_each_variant_hold(variant: Identity) -> None:
     """What is tried many times elsewhere, at each change."""
-    assert explored(variant, range(QUICK), Tally()) is None
+    first = seed(0)
+    assert explored(variant, range(first, first + QUICK), Tally()) is None
 
 
 @pytest.mark.parametrize("variant", OURS, ids=lambda variant: variant.key)
@@ -116,7 +117,8 @@ def test_no_interleaving_shifts_loses_or_repeats_a_record(variant: Identity) -> 
     """
     tally = Tally()
     runs = 1500 if variant.unclean else RUNS  # what turns a lane mapped is rare
-    assert explored(variant, range(runs), tally) is None
+    first = seed(0)
+    assert explored(variant, range(first, first + runs), tally) is None
     assert tally.strikes["converted"] < runs // 20
     assert tally.strikes["filled"] > runs
     assert not variant.unclean or tally.strikes["converted"]

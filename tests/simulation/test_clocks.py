@@ -9,6 +9,7 @@ import pytest
 from anabranch.kafka.log import ClockAheadError
 from anabranch.model.link import ModePolicy
 from qa.faults.topics import LoadTopic
+from tests.chance import seed
 from tests.simulation.watched import Watched, watched
 
 pytestmark = pytest.mark.test
@@ -42,14 +43,14 @@ def play(link: Watched, clocks: list[int]) -> list[str]:
 @pytest.mark.parametrize("old", [True, False], ids=["old records", "fresh records"])
 def test_a_clock_that_is_minutes_off_changes_no_record_and_holds_nothing_up(old: bool) -> None:
     """One owner after the other, each killed or stopped in the middle; the next one has another time."""
-    with watched(4, ModePolicy.AUTO, LoadTopic("live", 1, old=old)) as link:
+    with watched(seed(4), ModePolicy.AUTO, LoadTopic("live", 1, old=old)) as link:
         assert play(link, [-20 * MINUTE_MS, 20 * MINUTE_MS, 0, 20 * MINUTE_MS]) == []
 
 
 @pytest.mark.parametrize("who", ["driver", "worker"])
 def test_a_clock_that_is_far_ahead_ends_the_run_and_is_named(who: str) -> None:
     """The target's control topics refuse its records; nothing is copied, and nobody waits for it without a word."""
-    with watched(5) as link:
+    with watched(seed(5)) as link:
         run = link.run(2.0)
         assert run.driver is not None
         if who == "driver":

@@ -10,6 +10,7 @@ from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.simulation.load import entries
+from tests.chance import seed
 from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
 pytestmark = pytest.mark.test
@@ -32,7 +33,7 @@ def expire(link: Watched) -> None:
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_log_that_ended_in_a_marker_and_expired_lost_nothing(mode: ModePolicy, restart: bool) -> None:
     """Whoever takes the lane over, here or in another process, would read from behind the last record."""
-    with watched(6, mode, TRANSACTIONAL, brokers=3) as link:
+    with watched(seed(6), mode, TRANSACTIONAL, brokers=3) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         link.life.load.stop()
@@ -59,7 +60,7 @@ def test_a_log_that_ended_in_a_marker_and_expired_lost_nothing(mode: ModePolicy,
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
 def test_records_that_expired_before_they_were_copied_are_told_of(mode: ModePolicy) -> None:
     """Also behind offsets that were read and hold nothing to copy."""
-    with watched(6, mode, TRANSACTIONAL, brokers=3) as link:
+    with watched(seed(6), mode, TRANSACTIONAL, brokers=3) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         link.life.load.stop()

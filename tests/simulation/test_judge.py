@@ -12,6 +12,7 @@ from qa.faults.topics import LoadTopic
 from qa.simulation.life import Fault, Life
 from qa.simulation.load import entries
 from qa.simulation.plans import PLANS
+from tests.chance import seed
 
 pytestmark = pytest.mark.unit
 QUIET = replace(
@@ -27,7 +28,7 @@ QUIET = replace(
 
 def altered(alter: Callable[[Life], bool]) -> list[str]:
     """What is found wrong in a life in which something is altered as soon as it can be."""
-    life = Life(QUIET, 5)
+    life = Life(QUIET, seed(5))
     done: list[bool] = []
 
     def attempt() -> None:
@@ -86,7 +87,7 @@ def test_a_lost_batch_is_found() -> None:
 @pytest.mark.test
 def test_the_load_writes_what_its_kinds_are_named_for() -> None:
     """Or what is copied of transactions, cleaned logs and broker's times would be copied of none of them."""
-    life = Life(replace(PLANS["holes"], faults=(), seconds=6.0), 5)
+    life = Life(replace(PLANS["holes"], faults=(), seconds=6.0), seed(5))
     assert life.live().wrong == []
     logs = {name: life.source.partition(name, 0).led.log for name in life.plan.names}
     markers = [one for one in logs["payments"].batches if one.header.is_control]

@@ -10,6 +10,7 @@ from anabranch.kafka.presence import GONE_S
 from anabranch.model.lane import LaneProgress, LaneState
 from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
+from tests.chance import seed
 from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
 pytestmark = pytest.mark.test
@@ -36,7 +37,7 @@ def persisted(link: Watched) -> list[LaneProgress]:
 def test_a_topic_that_some_brokers_do_not_know_is_not_gone(cluster: str, which: tuple[int, ...]) -> None:
     """The lane goes on by the word of the others, at once where the leader is one of them, and at the latest when the
     leader knows its topic again."""
-    with watched(4, brokers=3) as link:
+    with watched(seed(4), brokers=3) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         lag(link, cluster, which)
@@ -55,7 +56,7 @@ def test_a_topic_that_some_brokers_do_not_know_is_not_gone(cluster: str, which: 
 
 def test_a_source_topic_is_gone_when_all_brokers_have_said_so_for_a_while() -> None:
     """Until then the lane waits, and tells what they say."""
-    with watched(4, brokers=3) as link:
+    with watched(seed(4), brokers=3) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         lag(link, "source", BROKERS)
@@ -72,7 +73,7 @@ def test_a_source_topic_is_gone_when_all_brokers_have_said_so_for_a_while() -> N
 
 def test_a_topic_that_was_made_again_is_noticed_when_every_broker_says_so() -> None:
     """A broker with old metadata knows the old one: as long as it says so the lane waits."""
-    with watched(4, brokers=3) as link:
+    with watched(seed(4), brokers=3) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         link.life.load.stop()

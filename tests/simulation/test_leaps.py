@@ -9,13 +9,14 @@ import pytest
 from qa.simulation.faults import LOOKS, Fault
 from qa.simulation.life import Life
 from qa.simulation.plans import EVERY
+from tests.chance import seed
 
 pytestmark = pytest.mark.unit
 
 
 def test_hours_are_counted_when_they_have_gone_by() -> None:
     """While a broker is stopped no moment is quiet; what is asked for then comes later, or never."""
-    life = Life(replace(EVERY["days"], faults=()), 3)
+    life = Life(replace(EVERY["days"], faults=()), seed(3))
     scheduler, broker = life.world.scheduler, next(iter(life.source.brokers.values()))
 
     def after(seconds: float) -> tuple[int, int]:

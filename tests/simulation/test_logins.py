@@ -15,6 +15,7 @@ from anabranch.kafka.connection import Sasl, Transport
 from anabranch.kafka.errors import NoTokenError
 from anabranch.model.cluster import ClusterContext
 from anabranch.state.codecs import topics
+from tests.chance import seed
 from tests.simulation.watched import Watched, watched
 
 pytestmark = pytest.mark.test
@@ -57,7 +58,7 @@ def tokens() -> Iterator[TokenServer]:
 @contextmanager
 def logged_in(lifetime_s: float) -> Iterator[Watched]:
     """A link to a target whose logins hold for so long."""
-    with watched(1, guarded=True) as link:
+    with watched(seed(1), guarded=True) as link:
         link.world.clusters["target"].settings["connections.max.reauth.ms"] = f"{lifetime_s * 1000:.0f}"
         yield link
 
@@ -68,11 +69,12 @@ def claims(link: Watched) -> int:
 
 
 def standstill(link: Watched, since: float) -> float:
-    """For how long the target's log did not grow at most, since a second."""
-    seen = [(at, end) for at, end in link.seen if at >= since]
-    longest, (last, before) = 0.0, seen[0]
-    for at, end in seen[1:]:
-        if end > before:
+    """For how long at most, since a second, the target's log did not grow although there was more in the source's."""
+    longest, last, before = 0.0, since, -1
+    for (at, end), (_, written) in zip(link.seen, link.written, strict=True):
+        if at < since:
+            continue
+        if end > before or end >= written:
             last, before = at, end
         longest = max(longest, at - last)
     return longest

@@ -15,15 +15,18 @@ from anabranch.protocol.endings import Stop
 from anabranch.state.codecs import topics
 from qa.faults.topics import LoadTopic, TopicKind
 from qa.simulation.load import entries
+from tests.chance import seed
 from tests.simulation.watched import TOPIC, Watched, lanes, watched
 
 pytestmark = pytest.mark.test
+
+TRANSACTIONAL = LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL)
 
 
 @pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
 def test_without_its_progress_a_link_goes_on_exactly_and_counts_again(mode: ModePolicy) -> None:
     """A log with transactions, whose worker was killed: positions are in the target's log."""
-    with watched(2, mode, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+    with watched(seed(2), mode, TRANSACTIONAL, 0.05) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 300)
         run.kill()
@@ -47,7 +50,7 @@ def test_without_its_progress_a_link_goes_on_exactly_and_counts_again(mode: Mode
 
 def test_a_lane_of_which_everything_was_forgotten_is_not_copied_again() -> None:
     """Claims, runs and progress, deleted and made again while nobody read: they look as before the first run."""
-    with watched(4) as link:
+    with watched(seed(4)) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         run.kill()
@@ -67,7 +70,7 @@ def test_a_lane_of_which_everything_was_forgotten_is_not_copied_again() -> None:
 @pytest.mark.parametrize("made_again", [True, False])
 def test_without_gap_records_and_runs_a_link_goes_on_exactly_once_that_is_accepted(made_again: bool) -> None:
     """A log with transactions whose worker ended cleanly: progress tells how far it came."""
-    with watched(7, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+    with watched(seed(7), ModePolicy.MAPPED, TRANSACTIONAL, 0.05) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 300, 200.0)
         link.end(run)
@@ -83,7 +86,7 @@ def test_without_gap_records_and_runs_a_link_goes_on_exactly_once_that_is_accept
 
 def test_a_lane_whose_worker_died_before_it_reported_waits_for_a_decision_once_claims_are_lost() -> None:
     """Nothing but the target's records shows that it was begun: it may not begin again without a word."""
-    with watched(145, ModePolicy.MAPPED, load_gap_s=0.05) as link:
+    with watched(seed(145), ModePolicy.MAPPED, load_gap_s=0.05) as link:
         link.pass_(1.0)
         run = link.run()
         link.until(lambda: link.end_of("target") > 5)
@@ -105,10 +108,10 @@ def test_a_lane_whose_worker_died_before_it_reported_waits_for_a_decision_once_c
         link.end(run)
 
 
-@pytest.mark.parametrize("seed", [3, 8])
-def test_a_lane_whose_worker_died_after_it_reported_nothing_copied_waits_for_a_decision_too(seed: int) -> None:
+@pytest.mark.parametrize("fixed", [3, 8])
+def test_a_lane_whose_worker_died_after_it_reported_nothing_copied_waits_for_a_decision_too(fixed: int) -> None:
     """It followed an empty log, or waited for a transaction, and copied before it reported again."""
-    with watched(seed, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+    with watched(seed(fixed), ModePolicy.MAPPED, TRANSACTIONAL, 0.05) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 20, 200.0)
         run.kill()
@@ -131,7 +134,7 @@ def test_a_lane_whose_worker_died_after_it_reported_nothing_copied_waits_for_a_d
 
 def test_a_new_generation_that_had_reported_nothing_copied_waits_for_a_decision_too() -> None:
     """Its target holds what the generation before copied: what came since its report is in doubt."""
-    with watched(1, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False), 0.05) as link:
+    with watched(seed(1), ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False), 0.05) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 100, 200.0)
         link.life.load.stop()
@@ -180,7 +183,7 @@ def twice(link: Watched) -> list[int]:
 
 def test_without_its_runs_a_lane_that_forgot_gap_records_stops_until_that_is_accepted() -> None:
     """Gap records are forgotten behind persisted runs: nothing tells where its first records are from any more."""
-    with watched(7, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.05) as link:
+    with watched(seed(7), ModePolicy.MAPPED, TRANSACTIONAL, 0.05) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 100, 100.0)
         link.pass_(60.0)
@@ -216,10 +219,10 @@ def copies(link: Watched) -> set[int]:
     return {counts[one] for one in wanted}
 
 
-@pytest.mark.parametrize("seed", [7, 11])
-def test_what_may_be_twice_once_lost_claims_are_accepted_is_named(seed: int) -> None:
+@pytest.mark.parametrize("fixed", [7, 11])
+def test_what_may_be_twice_once_lost_claims_are_accepted_is_named(fixed: int) -> None:
     """A log with transactions whose worker was killed: its last records are in no map, nor are the gaps between."""
-    with watched(seed, ModePolicy.MAPPED, LoadTopic(TOPIC, 1, old=False, kind=TopicKind.TRANSACTIONAL), 0.02) as link:
+    with watched(seed(fixed), ModePolicy.MAPPED, TRANSACTIONAL, 0.02) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 300, 200.0)
         run.kill()
@@ -241,7 +244,7 @@ def test_what_may_be_twice_once_lost_claims_are_accepted_is_named(seed: int) -> 
 @pytest.mark.parametrize("topic", [topics.LINKS, topics.CLAIMS, topics.PROGRESS])
 def test_while_a_control_topic_is_gone_nothing_is_copied(topic: str) -> None:
     """A worker that cannot read what is wanted, and who owns what, writes nothing once what it knows is seconds old."""
-    with watched(3) as link:
+    with watched(seed(3)) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         link.lose(topic, made_again=False)
@@ -256,7 +259,7 @@ def test_while_a_control_topic_is_gone_nothing_is_copied(topic: str) -> None:
 @pytest.mark.parametrize("topic", [topics.LINKS, topics.PROGRESS, topics.CLAIMS, topics.RUNS, topics.GAP_RECORDS])
 def test_a_control_topic_that_is_lost_while_a_run_copies_ends_it_soon(topic: str, made_again: bool) -> None:
     """Also one that is read by takeovers alone, on a lane without gaps, in the midst of a long lease."""
-    with watched(5, ModePolicy.AUTO, LoadTopic(TOPIC, 1, old=False), 0.1) as link:
+    with watched(seed(5), ModePolicy.AUTO, LoadTopic(TOPIC, 1, old=False), 0.1) as link:
         run = link.run(lease_seconds=300.0)
         link.until(lambda: link.end_of("target") > 50, 100.0)
         began = link.now

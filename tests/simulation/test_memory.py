@@ -11,6 +11,7 @@ from anabranch.records.encode import body_of, seal
 from anabranch.records.header import Codec, read_header
 from anabranch.records.record import Record, TimestampType
 from qa.faults.topics import LoadTopic
+from tests.chance import seed
 from tests.simulation.watched import TOPIC, watched
 
 pytestmark = pytest.mark.test
@@ -30,9 +31,9 @@ def test_a_worker_keeps_forty_megabytes_of_answers_and_one_more_of_each_broker(
         start(self, *lanes)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Fetcher, "add", add)
-    value = random.Random(1).randbytes(500_000)
+    value = random.Random(seed(1)).randbytes(500_000)
     record = Record(0, 1_700_000_000_000, TimestampType.CREATE_TIME, b"k", value, ())
-    with watched(1, topic=LoadTopic(TOPIC, LANES, old=False), brokers=brokers) as link:
+    with watched(seed(1), topic=LoadTopic(TOPIC, LANES, old=False), brokers=brokers) as link:
         link.life.load.stop()
         source = link.world.clusters["source"]
         for index in range(LANES):

@@ -11,6 +11,7 @@ import pytest
 from anabranch.model.cluster import ClusterContext, PasswordLogin
 from anabranch.model.secrets import SecretKind, SecretRef
 from qa.simulation.life import MOVER, Life
+from tests.chance import seed
 from tests.simulation.watched import watched
 
 pytestmark = pytest.mark.test
@@ -30,7 +31,7 @@ def test_a_link_goes_on_with_a_password_that_was_changed_in_its_file(tmp_path: P
         login = replace(login, password=SecretRef(SecretKind.FILE, str(file)))
         return replace(found, security=replace(found.security, login=login))
 
-    with patch.object(Life, "context", context), watched(1, guarded=True) as link:
+    with patch.object(Life, "context", context), watched(seed(1), guarded=True) as link:
         run = link.run(5.0)
         link.until(lambda: link.end_of("target") > 50)
         workers = [slot.process.name for slot in run.workers]
@@ -48,7 +49,7 @@ def test_a_link_goes_on_with_a_password_that_was_changed_in_its_file(tmp_path: P
 @pytest.mark.parametrize("away_s", [20.0, 90.0])
 def test_a_worker_that_begins_while_the_login_is_refused_waits_until_it_is_taken(away_s: float) -> None:
     """The driver was let in, so it passes: brokers that cannot look a user up say the same as to a stranger."""
-    with watched(1, guarded=True) as link:
+    with watched(seed(1), guarded=True) as link:
         run = link.run(5.0)
         link.until(lambda: link.end_of("target") > 50)
         access = link.world.clusters["target"].access

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.chance import seed
 from tests.simulation.watched import watched
 
 pytestmark = pytest.mark.test
@@ -14,7 +15,7 @@ THROTTLES_MS = [200] * 12
 @pytest.mark.parametrize("cluster", ["source", "target"])
 def test_a_link_goes_on_after_throttled_fetches(cluster: str) -> None:
     """In the middle of a takeover too, which reads the target's log and the control topics."""
-    with watched(5) as link:
+    with watched(seed(5)) as link:
         run = link.run()
         link.until(lambda: link.end_of("target") > 50)
         run.kill()

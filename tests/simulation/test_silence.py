@@ -15,6 +15,7 @@ from anabranch.operations.links.status import statuses
 from qa.faults.topics import LoadTopic
 from qa.simulation.life import Life, Plan
 from qa.simulation.run import Run, Slot
+from tests.chance import seed
 
 pytestmark = pytest.mark.test
 
@@ -24,7 +25,7 @@ TOPICS = (LoadTopic("live", 2, old=False),)
 @contextmanager
 def following() -> Iterator[Life]:
     """A link with two lanes, each in the lease of another worker, that has caught up while records are added."""
-    life = Life(Plan("silence", TOPICS, (), lease_s=(300.0, 300.0), slots=2), 1)
+    life = Life(Plan("silence", TOPICS, (), lease_s=(300.0, 300.0), slots=2), seed(1))
     with life.world.entered():
         life.load.start()
         life.world.ask(lambda: asyncio.run(life._store_link()))

@@ -13,6 +13,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.state.codecs import ranges, topics
 from qa.faults.topics import LoadTopic
 from qa.simulation.scheduler import WALL_MS
+from tests.chance import seed
 from tests.simulation.watched import TOPIC, lanes, watched
 
 pytestmark = pytest.mark.test
@@ -22,7 +23,7 @@ STEP_S = 0.1
 def test_a_worker_copies_on_for_ten_seconds_after_its_last_lease_and_gives_back() -> None:
     """It copies for most of them, and nothing once they are over; the claim is released."""
     ended: list[float] = []
-    with watched(mode=ModePolicy.MAPPED) as link:
+    with watched(seed(1), mode=ModePolicy.MAPPED) as link:
         link.lease_once(3.0, ended.append)
         link.until(lambda: bool(ended))
         link.pass_(30.0)
@@ -33,15 +34,17 @@ def test_a_worker_copies_on_for_ten_seconds_after_its_last_lease_and_gives_back(
         assert b'"state":"released"' in (link.persisted(topics.CLAIMS)[-1].value or b"")
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("fixed", range(1, 4))
 @pytest.mark.parametrize(
     "wanted",
     [{"paused": True}, {"filter": PluginSpec("regex", {"include": ["other"]})}, {"rate_limit": 1}],
     ids=["pause", "filter", "rate limit"],
 )
-def test_what_is_wanted_holds_within_two_seconds_in_the_middle_of_a_lease(wanted: dict[str, object], seed: int) -> None:
+def test_what_is_wanted_holds_within_two_seconds_in_the_middle_of_a_lease(
+    wanted: dict[str, object], fixed: int
+) -> None:
     """Records go on coming, and none is copied any more; nor is one later."""
-    with watched(seed) as link:
+    with watched(seed(fixed)) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         at = link.change(**wanted)
@@ -59,7 +62,7 @@ def test_runs_and_progress_are_persisted_within_two_seconds() -> None:
     """While records come: whatever lies in the target is in the persisted runs, and in the figures, two seconds
     later.
     """
-    with watched(2, ModePolicy.MAPPED) as link:
+    with watched(seed(2), ModePolicy.MAPPED) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         told: list[tuple[float, int, int]] = []
@@ -79,7 +82,7 @@ def test_runs_and_progress_are_persisted_within_two_seconds() -> None:
 @pytest.mark.parametrize("partitions", [1, 30])
 def test_a_lane_of_which_nothing_changes_is_persisted_every_twelve_seconds_or_so(partitions: int) -> None:
     """At the latest, also one of many: whoever reads it knows that its owner is there."""
-    with watched(3, topic=LoadTopic(TOPIC, partitions, old=False)) as link:
+    with watched(seed(3), topic=LoadTopic(TOPIC, partitions, old=False)) as link:
         link.run()
         link.until(lambda: link.end_of("target") > 50)
         link.life.load.stop()

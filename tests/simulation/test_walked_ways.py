@@ -21,6 +21,7 @@ from qa import links
 from qa.faults.proof import persisted_of
 from qa.simulation.life import LINK
 from qa.simulation.load import entries
+from tests.chance import seed
 from tests.simulation.stopping import BATCH, CAUSES, Scene
 from tests.simulation.watched import TOPIC, Watched, watched
 
@@ -106,7 +107,7 @@ def walk(scene: Scene, way: str, at: int) -> PendingDecision | None:
 @pytest.mark.parametrize(("stop", "number", "mode"), TRIALS)
 def test_each_way_out_leads_on(stop: Stop, number: int, mode: ModePolicy) -> None:
     """With the worker that is there, or where its runs are to be ended in the next one."""
-    with watched(3, mode, load_gap_s=NEVER_S, guarded=stop is Stop.OWNER_FORGOTTEN) as link:
+    with watched(seed(3), mode, load_gap_s=NEVER_S, guarded=stop is Stop.OWNER_FORGOTTEN) as link:
         scene = Scene(link, link.run(lease_seconds=5.0 if stop in MADE_AGAIN else 600.0))
         with scene.patches:
             scene.write(6)

@@ -38,7 +38,10 @@ LOOK_S = 0.02
 
 
 class Watched:
-    """A link of topics that are written to; ``seen`` are (virtual second, end of the target's partition)."""
+    """A link of topics that are written to.
+
+    ``seen`` are (virtual second, end of the target's partition), ``written`` the same of the source's.
+    """
 
     def __init__(
         self, seed: int, mode: ModePolicy, topic: LoadTopic, load_gap_s: float, guarded: bool, brokers: int
@@ -46,6 +49,7 @@ class Watched:
         plan = Plan("watched", (topic,), (), mode=mode, load_gap_s=load_gap_s, may_mark=not guarded, brokers=brokers)
         self.life = Life(plan, seed)
         self.seen: list[tuple[float, int]] = []
+        self.written: list[tuple[float, int]] = []
         self._runs = 0
 
     @property
@@ -144,6 +148,7 @@ class Watched:
 
     def _look(self) -> None:
         self.seen.append((self.now, self.end_of("target")))
+        self.written.append((self.now, self.end_of("source")))
         self.world.scheduler.call_later(LOOK_S, self._look)
 
     def begin(self) -> None:
@@ -176,7 +181,7 @@ class Watched:
 
 @contextmanager
 def watched(
-    seed: int = 1,
+    seed: int,
     mode: ModePolicy = ModePolicy.AUTO,
     topic: LoadTopic = LIVE,
     load_gap_s: float = 0.15,

@@ -22,6 +22,7 @@ from qa.logcompare import read_log
 from qa.offsets import rebuild_spec
 from qa.timeouts import TIMEOUT_S
 from qa.verify_lab import Message, context_of, fresh, messages, write
+from tests.chance import seed
 from tests.integration.links.lab import link
 from tests.unit.offsets.alignlab import align
 
@@ -71,7 +72,7 @@ def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from
     each position a reader sees what it has not read, and only that.
     """
     old, new = pair
-    source = messages(900, random.Random(1))
+    source = messages(900, random.Random(seed(1)))
     made = mirrored(pair, source[:700], [*source[:500], *source[400:600]])
     maps_file.save_rebuilt(tmp_path / "maps.json", "any", "old", "new", [made], 0)
     adopt = maps_file.load(tmp_path / "maps.json")
@@ -104,7 +105,8 @@ def test_a_link_goes_on_where_a_killed_mirror_ended_and_positions_translate_from
 def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[SandboxCluster, SandboxCluster]) -> None:
     """Positions before it are told as older than the lane; those behind it are exact."""
     old, new = pair
-    source = [*messages(100, random.Random(2)), *[Message(b"k", b"same", (), 1)] * 5, *messages(80, random.Random(3))]
+    chance = random.Random(seed(2))
+    source = [*messages(100, chance), *[Message(b"k", b"same", (), 1)] * 5, *messages(80, chance)]
     source = [Message(one.key, one.value, one.headers, 1000 + (0 if one.value == b"same" else at))
               for at, one in enumerate(source)]  # fmt: skip
     made = mirrored(pair, source, [*source[:101], *source[102:150]])
@@ -125,7 +127,7 @@ def test_history_begins_behind_the_last_unclear_stretch(pair: tuple[SandboxClust
 def test_what_cannot_be_taken_over_exactly_is_refused(pair: tuple[SandboxCluster, SandboxCluster]) -> None:
     """A copy that grew, one that is unclear at its end, one that is called something else, one without a map."""
     old, new = pair
-    source = messages(50, random.Random(4))
+    source = messages(50, random.Random(seed(4)))
     same = [Message(b"k", b"same", (), 1)] * 10
     grown = mirrored(pair, source, source[:40])
     append(new, grown.target.topic, source[40:45])

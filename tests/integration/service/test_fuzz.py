@@ -36,7 +36,7 @@ from anabranch.service.verbs import VERBS
 from qa.service import Served, serving, until
 from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from qa.trial_stand_in import start_nothing
-from tests.chance import is_full
+from tests.chance import is_full, seed
 from tests.unit.link_lab import LINK, Lab, lab
 
 pytestmark = pytest.mark.test
@@ -168,7 +168,8 @@ def test_schemathesis_finds_nothing_in_what_belongs_together(
             command += ["--include-path", path]
         # What is right by its shape may name a link that is not there.
         command += ["--exclude-checks", "positive_data_acceptance", "--continue-on-failure", "--no-color"]
-        command += ["--seed", "1", "--max-examples", "20", *(["--max-time", str(BOUND_S)] if everything else [])]
+        command += ["--seed", str(seed(1)), "--max-examples", "20"]
+        command += ["--max-time", str(BOUND_S)] if everything else []
         environment = {**os.environ, "SCHEMATHESIS_HOOKS": "fuzzing_hooks", "FUZZED_STORE": store}
         environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [environment.get("PYTHONPATH")])])
         done = subprocess.run(
@@ -219,11 +220,11 @@ def _planned(served: Served, name: str, role: str) -> int:
     return served.ask("POST", f"/api/v1/{verb.noun}/{verb.word}/plan", _right(verb), role=role).status
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(one, marks=pytest.mark.full) for one in (2, 3))])
-def test_requests_that_are_nearly_right_change_nothing(both: Lab, served: Served, seed: int) -> None:
+@pytest.mark.parametrize("fixed", [0, 1, *(pytest.param(one, marks=pytest.mark.full) for one in (2, 3))])
+def test_requests_that_are_nearly_right_change_nothing(both: Lab, served: Served, fixed: int) -> None:
     """Each is planned or refused as a problem; nobody applied anything, so the link is as it was and nothing runs."""
     before = both.on(both.target, lambda cluster: show(cluster, LINK)).record
-    draw, came = random.Random(seed), Counter[int]()
+    draw, came = random.Random(seed(fixed)), Counter[int]()
     whole = [name for name, verb in sorted(VERBS.items()) if _is_whole(verb)]
     for _ in range(150):
         verb = VERBS[draw.choice(whole if draw.random() < 0.5 else sorted(VERBS))]
@@ -252,10 +253,10 @@ def test_requests_that_are_nearly_right_change_nothing(both: Lab, served: Served
     assert both.on(both.target, lambda cluster: show(cluster, LINK)).record == before
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
-def test_addresses_that_nobody_meant_are_problems(served: Served, seed: int) -> None:
+@pytest.mark.parametrize("fixed", [0, pytest.param(1, marks=pytest.mark.full)])
+def test_addresses_that_nobody_meant_are_problems(served: Served, fixed: int) -> None:
     """Paths, methods and queries at random: a problem as JSON, never a 500."""
-    draw, came = random.Random(seed), Counter[int]()
+    draw, came = random.Random(seed(fixed)), Counter[int]()
     for _ in range(200):
         path = draw.choice([path for _, path in operations()])
         for part in (

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from anabranch.config.streamspec import StreamRunSpec
 from anabranch.spark.streams.fence import NewerStartError
 from qa.timeouts import LONG_TIMEOUT_S
+from tests.chance import seed
 
 pytestmark = pytest.mark.full
 
@@ -91,7 +92,7 @@ def test_a_driver_that_was_held_up_writes_no_row_beside_the_next_start(
     start: Callable[[int], Driver], tmp_path: Path, spark: SparkSession
 ) -> None:
     """Each row is in the files once; the earlier start says that it is over, and the later one goes on."""
-    chance = random.Random(19)
+    chance = random.Random(seed(19))
     driver = start(1)
     driver.until_batches(2)
     for fence in range(2, ROUNDS + 2):

@@ -117,7 +117,7 @@ def test_what_retention_takes_between_pin_and_read_is_gone(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """Both logs lose another part of their start after the pins: nothing is missing, nothing extra."""
-    topic, records = fresh("retention"), messages(1000, random.Random(3))
+    topic, records = fresh("retention"), messages(1000, random.Random(seed(3)))
     write(old, topic, records)
     write(new, topic, records)
     pin = pin_of(topic, dense(1000))
@@ -136,7 +136,7 @@ def test_what_one_isolation_level_does_not_see_is_hidden_or_extra(
     spark: SparkSession, old: SandboxCluster, new: SandboxCluster
 ) -> None:
     """An aborted stranger's records are extra; a good copy behind an open transaction is hidden."""
-    topic, records = fresh("levels"), messages(20, random.Random(5))
+    topic, records = fresh("levels"), messages(20, random.Random(seed(5)))
     write(old, topic, records)
     write(new, topic, records[:10])
     address = {"bootstrap.servers": new.internal_bootstrap}

@@ -12,6 +12,7 @@ from anabranch.sandbox import SandboxCluster
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.findings import Finding
 from qa.verify_lab import Fault, Mirror, fresh, messages, pin_of, plant, spec_of, write
+from tests.chance import seed
 
 pytestmark = pytest.mark.test
 
@@ -36,7 +37,7 @@ def written(old: SandboxCluster, new: SandboxCluster, mirror: Mirror, topic: str
 @pytest.mark.full
 def test_equal_logs_have_no_differences(spark: SparkSession, old: SandboxCluster, new: SandboxCluster) -> None:
     """All shapes of records, and nothing is found."""
-    records = messages(3000, random.Random(1))
+    records = messages(3000, random.Random(seed(1)))
     topic = written(old, new, Mirror(records, records, OffsetMap.of([MappedRange(0, 0, 3000)]), ()), fresh("equal"))
     comparison = Comparison(spark, spec_of(old, new, [pin_of(topic, OffsetMap.of([MappedRange(0, 0, 3000)]))]))
     for work in comparison.rounds():
@@ -47,14 +48,14 @@ def test_equal_logs_have_no_differences(spark: SparkSession, old: SandboxCluster
 
 
 @pytest.mark.parametrize(
-    ("seed", "size"),
+    ("fixed", "size"),
     [(3, 4_000), *(pytest.param(one, 70_000, marks=pytest.mark.full) for one in (0, 1, 2))],
 )
 def test_every_kind_of_fault_is_found_where_it_was_planted(
-    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, seed: int, size: int
+    spark: SparkSession, old: SandboxCluster, new: SandboxCluster, fixed: int, size: int
 ) -> None:
     """All faults at once that a map knows of, at random places: of one chunk in CI, of two where all is run."""
-    chance = random.Random(seed)
+    chance = random.Random(seed(fixed))
     topic = fresh("planted")
     faults = [fault for fault in Fault if fault is not Fault.UNTOLD_DROP]
     mirror = plant(messages(size, chance), faults, chance, topic)

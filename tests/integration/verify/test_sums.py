@@ -16,6 +16,7 @@ from anabranch.spark.verify.options import options
 from anabranch.spark.verify.run import Comparison
 from anabranch.verify.sums import Sum
 from qa.verify_lab import Message, context_of, fresh, messages, pin_of, spec_of, write
+from tests.chance import seed
 
 pytestmark = pytest.mark.test
 
@@ -34,7 +35,7 @@ def test_both_paths_make_the_same_sums(spark: SparkSession, old: SandboxCluster,
     topics = [fresh("sums"), fresh("sums")]
     pins = []
     for at, topic in enumerate(topics):
-        write(old, topic, messages(8_000 if at else 3_000, random.Random(at)))
+        write(old, topic, messages(8_000 if at else 3_000, random.Random(seed(at))))
         pins.append(pin_of(topic, OffsetMap.of([MappedRange(60_000 + 7 * at, 0, 8_000 if at else 3_000)])))
     shifts = {pin.target: (lane, pin.shift or 0) for lane, pin in enumerate(pins)}
     assert [shift for _, shift in shifts.values()] == [-60_000, -60_007]
@@ -87,7 +88,7 @@ def test_headers_are_told_apart(spark: SparkSession, old: SandboxCluster) -> Non
 
 def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: SandboxCluster, new: SandboxCluster) -> None:
     """Where a rate is given Python tasks sum up; the numbers, and what was read, are those of one without."""
-    topic, records = fresh("rates"), messages(2_000, random.Random(2))
+    topic, records = fresh("rates"), messages(2_000, random.Random(seed(2)))
     for cluster in (old, new):
         write(cluster, topic, records)
     pin = pin_of(topic, OffsetMap.of([MappedRange(0, 0, 2_000)]))
@@ -105,7 +106,7 @@ def test_a_throttled_comparison_says_the_same(spark: SparkSession, old: SandboxC
 
 def test_a_task_pays_for_every_byte(spark: SparkSession, old: SandboxCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes that a throttled task was granted are those of its records, and it waits whenever it is told to."""
-    topic, records = fresh("paces"), messages(2_000, random.Random(4))
+    topic, records = fresh("paces"), messages(2_000, random.Random(seed(4)))
     write(old, topic, records)
     rows = scan.read(
         spark, options(context_of(old)), [scan.OffsetRange(TopicPartition(topic, 0), 0, 2_000)], scan.COMMITTED
@@ -141,7 +142,7 @@ def test_a_gap_between_plain_chunks_changes_no_sum(
 ) -> None:
     """One record was never copied and a foreign one lies elsewhere: cut by shift or not, throttled or not, the same."""
     topic, count = fresh("holes"), 260_000
-    records = messages(count, random.Random(6), size=4)
+    records = messages(count, random.Random(seed(6)), size=4)
     write(old, topic, records)
     write(new, topic, [*records[:100_000], *records[100_001:200_000], records[0], *records[200_000:]])
     ranges = OffsetMap.of(

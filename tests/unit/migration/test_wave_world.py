@@ -32,6 +32,7 @@ from anabranch.migration.run import (
 from anabranch.migration.spec import FenceKind, Readers, Wave, WaveOrder
 from anabranch.migration.standing import LEADS, WaveStanding, WaveState, WaveVerb, standing
 from anabranch.migration.wave_steps import WaveStateError, steps_for
+from tests.chance import seed
 from tests.unit.migration.wave_world import OURS, THEIRS, AgainstError, AwayError, WaveWorld
 
 pytestmark = pytest.mark.unit
@@ -50,8 +51,8 @@ FENCES = ((FenceKind.ROUTES,), (FenceKind.ACL,), (FenceKind.ACL, FenceKind.ROUTE
 class Walk:
     """One life of a wave, by chance."""
 
-    def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
+    def __init__(self, number: int) -> None:
+        self.chance = random.Random(number)
         order, fences = self.chance.choice(list(WaveOrder)), self.chance.choice(FENCES)
         readers = Readers.WAIT if order is WaveOrder.PRODUCERS_FIRST else self.chance.choice(list(Readers))
         wave = Wave("orders", ("orders",), ("shop",), codes=("orders",), order=order, fences=fences, readers=readers)
@@ -170,8 +171,9 @@ class Walk:
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_a_wave_is_never_stuck_nor_copied_twice_whichever_cluster_dies_when(first: int) -> None:
     """A hundred lives each; a failure names the seed."""
-    for seed in range(first, first + 100):
+    drawn = seed(first)
+    for number in range(drawn, drawn + 100):
         try:
-            Walk(seed).goes(40)
+            Walk(number).goes(40)
         except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
+            raise AssertionError(f"seed {number}: {error}") from error
