@@ -68,11 +68,11 @@ def test_runs_and_progress_are_persisted_within_two_seconds() -> None:
         told: list[tuple[float, int, int]] = []
         for _ in range(200):
             link.pass_(STEP_S)
-            persisted = [one for one in link.persisted(topics.RUNS) if one.value is not None]
-            newest = list(ranges.decode(persisted[-1].key or b"", persisted[-1].value or b""))[-1]
-            told.append(
-                (link.now, newest.target + newest.length, lanes(link.persisted(topics.PROGRESS))[-1].target_end)
-            )
+            runs = [one for one in link.persisted(topics.RUNS) if one.value is not None]
+            newest = ranges.decode(runs[-1].key or b"", runs[-1].value or b"")[-1] if runs else None
+            run_end = newest.target + newest.length if newest else 0
+            progress = lanes(link.persisted(topics.PROGRESS))
+            told.append((link.now, run_end, progress[-1].target_end if progress else 0))
         for now, run_end, told_end in told:
             before = [end for at, end in link.seen if at <= now - 2.0]
             if before and before[-1] > 50:
