@@ -382,11 +382,14 @@ OF_TOPICS = (
     ("max.message.bytes", "-1"),
     ("no.such.setting", "1"),
 )
-OF_BROKERS = (
-    ("message.max.bytes", "2000000"),
+OF_BROKERS_WRONG = (
     ("message.max.bytes", "-1"),
     ("message.max.bytes", "much"),
     ("min.insync.replicas", "0"),
+)
+OF_BROKERS = (
+    *OF_BROKERS_WRONG,
+    ("message.max.bytes", "2000000"),
     ("min.insync.replicas", "2"),
     ("log.cleaner.backoff.ms", "20000"),
     ("num.partitions", "3"),
@@ -405,6 +408,12 @@ def some_changes(
     return [(*chance.choice(choices), operation) for operation in operations[:count]]
 
 
+def with_one_fault(changes: Sequence[Change]) -> list[Change]:
+    """The changes to the first value that a broker cannot have: of several, a real one tells any."""
+    is_wrong = [change[:2] in OF_BROKERS_WRONG for change in changes]
+    return [change for at, change in enumerate(changes) if not (is_wrong[at] and any(is_wrong[:at]))]
+
+
 def a_change_of_settings(chance: random.Random, places: Sequence[str]) -> tuple[str, Ask]:
     """One resource or two, with one setting or more, of which several may be refused for several reasons."""
     resources = []
@@ -414,7 +423,8 @@ def a_change_of_settings(chance: random.Random, places: Sequence[str]) -> tuple[
             + [(OF_BROKER, "1"), (OF_BROKER, "7"), (OF_BROKER, "x"), (OF_LOGGER, "x"), (OF_NOTHING, "x")]
         )
         of_what = OF_BROKERS if kind == OF_BROKER else OF_TOPICS
-        resources.append((kind, name, some_changes(chance, chance.choice([1, 1, 2, 3]), of_what)))
+        changes = some_changes(chance, chance.choice([1, 1, 2, 3]), of_what)
+        resources.append((kind, name, with_one_fault(changes) if kind == OF_BROKER else changes))
     dry = chance.random() < 0.5 or (OF_BROKER, "1") in {(kind, name) for kind, name, _ in resources}
     return f"change {resources}{' only looked at' * dry}", lambda client: altered(client, resources, dry)
 
