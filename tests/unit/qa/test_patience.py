@@ -88,6 +88,7 @@ MEANT = {
 PAGES = re.compile(r"\btimeout: ?[\d_]++(?! \*)|setDefaultTimeout\([\d_]+\)|_MS = [\d_]++(?! \*)")
 
 
+@pytest.mark.test
 def test_what_is_waited_for_is_scaled() -> None:
     """``qa.timeouts`` has the limits, but for those that are meant; and no more are excepted than there are."""
     found = patience.places(patience.unscaled, SIMULATED)

@@ -53,6 +53,7 @@ MEANT = {
 """Where a sleep is no wait: file and function to why."""
 
 
+@pytest.mark.test
 def test_no_sleep_waits_for_what_happens_meanwhile() -> None:
     """A condition is waited for, but where time is what is meant; and no more are excepted than there are."""
     found = patience.places(patience.sleeps, SIMULATED)
