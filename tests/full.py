@@ -61,7 +61,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "faults": ("tests/fault/test_faults.py", "tests/fault/test_schedule.py", "tests/fault/test_stopped_worker.py"),
     "ends": ("tests/fault/ends",),
     "killed-comparisons": ("tests/fault/ends/test_killed_comparisons.py",),
-    "stream-ends": ("tests/fault/test_stream_ends.py",),
+    "stream-ends": ("tests/fault/test_stream_ends.py", "tests/fault/test_stream_looks_end.py"),
     "moves": ("tests/fault/test_killed_identity.py", "tests/fault/test_moved_identity.py", "tests/fault/test_moves.py"),
 }
 """Each test file belongs to exactly one chapter: to the one that names it, or the directory nearest to it."""

@@ -23,6 +23,7 @@ _TOGETHER = {
         ("verify", "", ("planted", "sums", "verbs")),
         ("streams", "", (*_STREAMS, "trial_rows")),
         ("streams", "sinks/", ("postgresql",)),
+        ("spark", "", ("yarn", "yarn_commands")),
     )
     for name in names
 }

@@ -20,6 +20,9 @@ class Yarn {
         settings.set("yarn.nodemanager.disk-health-checker.enable", "false");
         settings.set("yarn.nodemanager.delete.debug-delay-sec", "600");
         settings.set("yarn.resourcemanager.am.max-attempts", "2");
+        settings.set("yarn.resourcemanager.am.global.max-attempts", "3");
+        settings.set("yarn.log-aggregation-enable", "true");
+        settings.set("yarn.nodemanager.remote-app-log-dir", Path.of("logs").toAbsolutePath().toString());
         MiniYARNCluster cluster = new MiniYARNCluster("anabranch", 1, 1, 1);
         cluster.init(settings);
         cluster.start();

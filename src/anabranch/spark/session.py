@@ -28,9 +28,14 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
     try:
         return builder.getOrCreate()
     except Exception as error:
-        if isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError):
-            raise JvmGoneError.of(error) from error  # it had listened
+        check_jvm(error)  # it had listened
         raise SparkNotStartedError(master_name(master), _first_line(error)) from error
+
+
+def check_jvm(error: Exception) -> None:
+    """Raise JvmGoneError for an error of a JVM that does not answer, which says nothing of what it was asked."""
+    if isinstance(error, (Py4JError, ConnectionError)) and not isinstance(error, Py4JJavaError):
+        raise JvmGoneError.of(error) from error
 
 
 def _first_line(error: Exception) -> str:

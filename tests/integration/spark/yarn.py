@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,15 @@ from anabranch.sandbox.jars import class_path, java_program
 from anabranch.sandbox.process import SupervisedProcess
 from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
 from tests.integration.spark.standalone import kill_tree
+from tests.integration.spark.yarn_page import documented
 
 RUNTIME = "yarn-3.4.2"
 _MAIN = Path(__file__).parents[2] / "java" / "Yarn.java"
-_YARN = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_CLIENTS = {
+    "application": "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
+    "logs": "org.apache.hadoop.yarn.client.cli.LogsCLI",
+}
+"""What ``yarn VERB`` runs, which is not handed the word ``logs``."""
 _OURS = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "VIRTUAL_ENV", "SPARK_HOME")
 
 
@@ -35,11 +40,27 @@ class Yarn:
         files = sorted(self.work.rglob("stderr")) + sorted(self.work.rglob("stdout"))
         return "\n".join(f"== {file}\n{file.read_text(errors='replace')}" for file in files)
 
+    def command(self, words: Sequence[str]) -> list[str]:
+        """A line of ``yarn``, which is a script that no registry has, as that script starts it."""
+        program, verb, *_ = words
+        assert program == "yarn"
+        options = ["-XX:TieredStopAtLevel=1", "-cp", f"{self.client}:{class_path(RUNTIME)}"]
+        return [java_program(), *options, _CLIENTS[verb], *(words[2:] if verb == "logs" else words[1:])]
+
+    def run(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """A line of ``yarn``, to its end."""
+        command = self.command(words)
+        return subprocess.run(command, capture_output=True, text=True, timeout=LONG_TIMEOUT_S, check=False)
+
+    def ran(self, words: Sequence[str]) -> str:
+        """What a line of ``yarn`` prints, which has to end well."""
+        done = self.run(words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
     def applications(self) -> dict[str, tuple[str, str]]:
-        """The state and the final state of each application, by what ``yarn application -list -appStates ALL`` runs."""
-        command = [java_program(), "-XX:TieredStopAtLevel=1", "-cp", f"{self.client}:{class_path(RUNTIME)}", _YARN]
-        command += ["application", "-list", "-appStates", "ALL"]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=LONG_TIMEOUT_S, check=True).stdout
+        """The state and the final state of each application."""
+        told = self.ran(documented("yarn application -list -appStates", {}))
         rows = [[word.strip() for word in line.split("\t")] for line in told.splitlines()]
         return {row[0]: (row[5], row[6]) for row in rows if row[0].startswith("application_")}
 

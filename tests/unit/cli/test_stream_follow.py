@@ -16,7 +16,7 @@ import typer
 from anabranch.cli.streams.local import follow
 from anabranch.operations.jobs.outcome import JobFailedError
 from anabranch.operations.jobs.startedjob import StartedJob
-from anabranch.streams.events import StreamEvent
+from anabranch.streams.events import StreamEvent, StreamEventKind
 
 pytestmark = pytest.mark.unit
 
@@ -63,7 +63,7 @@ class Job:
         self.ends += 1
 
 
-def followed(job: Job) -> tuple[int, list[dict[str, Any]]]:
+def followed(job: Job, begins: StreamEventKind | None = None) -> tuple[int, list[dict[str, Any]]]:
     """What the verb exits with, and the events that it was told."""
     told: list[dict[str, Any]] = []
 
@@ -71,7 +71,7 @@ def followed(job: Job) -> tuple[int, list[dict[str, Any]]]:
         assert json.loads(line) == event.fields and not line.endswith("\n")
         told.append(dict(event.fields))
 
-    return asyncio.run(follow(lambda: cast(StartedJob, job), FILE, tell)), told
+    return asyncio.run(follow(lambda: cast(StartedJob, job), FILE, tell, begins)), told
 
 
 def test_a_job_that_ends_by_itself_is_told_to_its_end(tmp_path: Path) -> None:
@@ -143,3 +143,20 @@ def test_a_job_that_is_killed_after_it_said_that_it_is_over_was_not_clean(
 ) -> None:
     """It took too long to end."""
     assert followed(Job(tmp_path / "log", [STARTED, STOPPED], -signal.SIGKILL, number=number))[0] == 128 + number
+
+
+@SIGNALS
+@pytest.mark.parametrize(("code", "begins"), [(0, StreamEventKind.STARTED), (130, None)], ids=["a run", "a look"])
+def test_a_signal_before_anything_was_done_is_that_of_any_program(
+    tmp_path: Path, number: signal.Signals, code: int, begins: StreamEventKind | None
+) -> None:
+    """No query has run and no answer was given, though the job ended in order."""
+    events = [{"event": "starting"}, {**STOPPED, "exit_code": code}]
+    assert followed(Job(tmp_path / "log", events, code, number=number), begins)[0] == 128 + number
+
+
+@SIGNALS
+def test_a_signal_after_queries_were_started_ends_a_run_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    """0, also before the first micro-batch."""
+    job = Job(tmp_path / "log", [STARTED, STOPPED], 0, number=number)
+    assert followed(job, StreamEventKind.STARTED)[0] == 0

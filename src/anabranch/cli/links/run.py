@@ -196,5 +196,5 @@ def _left(link: str, code: int, target: str) -> NoReturn:
         typer.echo(f"end it with: anabranch link stop {link}{target}", err=True)
         typer.echo(_NOT_FOUND_YET, err=True)
         raise typer.Exit(code)
-    fix = "read the driver's output, on YARN by: yarn logs -applicationId ID -log_files stderr"
+    fix = "read the driver's output, on YARN by: yarn logs -applicationId ID -log_files stdout"
     fail(JobFailedError(f"link {link}", code, "", fix), ProtocolError.exit_code)

@@ -79,13 +79,19 @@ def text_of_script(file: Path) -> str:
         raise UnreadableFileError(str(file), f"not UTF-8 text: {error}", "save it as UTF-8") from error
 
 
-async def follow(start: Callable[[], StartedJob], file: Path, tell: Callable[[StreamEvent, str], None]) -> int:
+async def follow(
+    start: Callable[[], StartedJob],
+    file: Path,
+    tell: Callable[[StreamEvent, str], None],
+    begins: StreamEventKind | None = None,
+) -> int:
     """Start the job, hand on each event with its line, and stay until it has ended; returns its exit code.
 
-    Ctrl-C, SIGTERM and SIGHUP end it cleanly.  A job that failed has its error written, and this exits with its code.
+    Ctrl-C, SIGTERM and SIGHUP end it cleanly; before the event that it ``begins`` with nothing was done, and this
+    returns what any program exits with then.  A job that failed has its error written, and this exits with its code.
     """
     failed: dict[str, Any] | None = None
-    is_over = False
+    has_begun, is_over = begins is None, False
     async with Tied() as tied:
         job = tied.take(start())
         async for line in job.lines():
@@ -94,12 +100,13 @@ async def follow(start: Callable[[], StartedJob], file: Path, tell: Callable[[St
                 continue
             if event.kind is StreamEventKind.FAILED:
                 failed = dict(event.fields)
+            has_begun = has_begun or event.kind is begins
             is_over = is_over or event.kind is StreamEventKind.ENDED
             tell(event, line.rstrip("\n"))
         code = await job.ended()
     if failed is not None:
         fail(file, failed)
-    if tied.asked and (code < 0 or not is_over):
+    if tied.asked and (code != 0 or not is_over or not has_begun):
         return 128 + tied.asked[0]
     if code != 0:
         why, fix = last_error(job.log, code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,7 +63,8 @@ def run(
     spec, settings = replace(spec_of(ctx, file, stream, place, trigger), begin=begin), settings_of(conf)
     directory = platformdirs.user_state_path("anabranch") / "stream" / stream
     tell = tell_text if form is LogFormat.TEXT else lambda _event, line: typer.echo(line)
-    code = run_verb(follow(lambda: start_stream(spec, master, settings, directory), file, tell))
+    job = partial(start_stream, spec, master, settings, directory)
+    code = run_verb(follow(job, file, tell, StreamEventKind.STARTED))
     if code == 0 and form is LogFormat.TEXT and trigger != "availableNow":
         typer.echo(f"go on with: {again(file, 'run', '--checkpoints', place)}", err=True)
     raise typer.Exit(code)

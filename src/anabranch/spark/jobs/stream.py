@@ -240,6 +240,7 @@ class JobOfStream:
         clusters = UnaskedClusters() if spec.routes else _clusters(spec)
         kafka = KafkaReading(clusters, looks_up=False)
         found = self._analysed(spark, spec, kafka)
+        self._check_asked()
         self._events.tell(StreamEventKind.ANALYSED, **analysed_fields(found, self._options.plans))
         self.outcome = "finished"
         return 0
@@ -251,6 +252,7 @@ class JobOfStream:
         rows = found.selects.get(number)
         if rows is None:
             raise NoSelectError(number, tuple(found.selects))
+        self._check_asked()
         self._events.tell(StreamEventKind.COLUMNS, statement=number, columns=columns_fields(rows.schema))
 
         room = RoomForRows(self._options.bytes)
@@ -336,6 +338,7 @@ class JobOfStream:
     def _try(self, spark: SparkSession, spec: StreamRunSpec) -> int:
         found = self._analysed(spark, spec, KafkaReading(_clusters(spec)))
         trials = self._tried(spark, spec, found, opener(spark, spec.checkpoints)(spec.checkpoints))
+        self._check_asked()
         self._events.tell(StreamEventKind.TRIED, queries=[asdict(one) for one in trials])
         self.outcome = "finished"
         return 0
@@ -400,6 +403,11 @@ class JobOfStream:
         if self._fence is not None and not self._asked:
             self._fence.check_at_times()
         return bool(self._asked)
+
+    def _check_asked(self) -> None:
+        """Raise KeyboardInterrupt where it was asked to end before it has an answer."""
+        if self._asked:
+            raise KeyboardInterrupt
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
         self._asked.append(number)  # nothing that takes a lock: the handler may interrupt its holder

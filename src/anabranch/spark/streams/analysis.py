@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from anabranch.config.catalogspec import CatalogSpec
@@ -322,7 +324,7 @@ class _Analysis:
         source = self.spark._jvm.org.apache.spark.sql.execution.datasources.DataSource
         try:
             source.lookupDataSource(provider, self.spark._jsparkSession.sessionState().conf())
-        except Exception:  # Java's of a class that is not there
+        except (PySparkException, Py4JJavaError):  # of a class that is not there
             return False
         return True
 

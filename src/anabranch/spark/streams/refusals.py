@@ -13,6 +13,7 @@ from pyspark.errors.exceptions.base import QueryContextType
 
 from anabranch.errors import AnabranchError, ConfigError, InvalidFieldError
 from anabranch.spark.link.ready import failure_message
+from anabranch.spark.session import check_jvm
 from anabranch.streams.connectors import nearest
 from anabranch.streams.errors import ScriptError, error_at
 from anabranch.streams.script import Statement, place
@@ -47,7 +48,7 @@ class ScriptText:
     def told(self, error: Exception, statement: Statement, known: Iterable[str] = ()) -> AnabranchError:
         """An error that was met with a statement, as it is where that is not to blame.
 
-        ``known`` are the tables that there are.
+        ``known`` are the tables that there are.  Raises JvmGoneError.
         """
         if isinstance(error, ScriptError) or (isinstance(error, AnabranchError) and not isinstance(error, ConfigError)):
             return error
@@ -56,6 +57,7 @@ class ScriptText:
             return self.refuse(statement, problem, error.hint, "INVALID_OPTION", error.field)
         if isinstance(error, AnabranchError):
             return self.refuse(statement, error.message, error.hint, type(error).__name__)
+        check_jvm(error)
         condition, words, parameters = _said(error)
         line, column = _place(error, statement)
         if condition in _MISSING and (line, column) == (statement.line, statement.column):
@@ -67,7 +69,8 @@ class ScriptText:
 
 
 def sentence(error: Exception) -> tuple[str, str, str]:
-    """(condition, problem, hint) of an error of Spark's, without what Java adds."""
+    """(condition, problem, hint) of an error of Spark's, without what Java adds.  Raises JvmGoneError."""
+    check_jvm(error)
     condition, words, parameters = _said(error)
     return (condition, *_sentence(condition, words, parameters, ()))
 
