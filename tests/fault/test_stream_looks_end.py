@@ -19,7 +19,7 @@ from anabranch.spark.scratch import PREFIX
 from qa.faults.processes import PACKAGE_ROOT
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.fault.test_job_ends import NO_HOME, NO_JAVA, as_in_a_shell, error_of
+from tests.fault.ends.jobs import NO_HOME, NO_JAVA, as_in_a_shell, error_of
 from tests.integration.links.topics import create, numbered, produce
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]

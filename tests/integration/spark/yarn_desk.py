@@ -118,7 +118,7 @@ def await_succeeded(cluster: Yarn, before: set[str], number: int) -> None:
         if ended == [("FINISHED", "SUCCEEDED")] * number:
             return
         assert time.monotonic() < deadline, ended
-        time.sleep(1.0)
+        time.sleep(0.5)
 
 
 def copied(made: Link, topic: str, position: int) -> None:
