@@ -503,6 +503,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "a lane without gap records whose ranges were overwritten waits for its turn to be persisted again",
     ),
     Mutant(
+        "later-owner-forgotten",
+        "copier/reporting/progress_writer.py",
+        "            if self._ranges.has_news(key) and self._ranges.is_later_owners(key):",
+        "            if False:",
+        "a worker that was stopped for a moment forgets what its successor has persisted of a map, and its own lacks",
+    ),
+    Mutant(
         "later-owner-overwritten",
         "copier/reporting/progress_writer.py",
         "if not (lane.status.mode is LaneMode.IDENTITY and book.is_within(number, stored)):",

@@ -40,6 +40,7 @@ class Stored:
         self.kinds: list[str] = []
         self.stolen: set[LaneKey] = set()
         self.late: dict[LaneKey, dict[int, bytes]] = {}
+        self.later: set[LaneKey] = set()
         self.segments: list[set[LaneKey]] = []
         self.fails = False
         self.hangs = False
@@ -75,6 +76,14 @@ class Stored:
 
     async def sync(self) -> None:
         """What others persist is there at once."""
+
+    def has_news(self, lane: LaneKey) -> bool:
+        """Whether a test says that others persisted of a lane."""
+        return lane in self.late
+
+    def is_later_owners(self, lane: LaneKey) -> bool:
+        """Whether a test says that it was a later owner."""
+        return lane in self.later
 
     def news(self, lane: LaneKey) -> dict[int, bytes]:
         """What a test says that others persisted of a lane."""
@@ -177,6 +186,29 @@ def test_runs_that_were_overwritten_late_are_persisted_again(monkeypatch: pytest
     stored.late[lanes[3].assignment.lane] = late
     asyncio.run(writer.persist_last())
     assert stored.segments[1:] == [{lanes[3].assignment.lane}]
+
+
+def test_over_what_a_later_owner_has_persisted_an_earlier_one_persists_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was stopped for a moment and knows of no successor: what its own map lacks would be forgotten."""
+    monkeypatch.setattr("anabranch.copier.reporting.progress_writer.CHECK_S", 0.0)
+    writer, (lane, other), stored = made(2)
+    key = lane.assignment.lane
+    for one in (lane, other):
+        one.copied.book.append(MappedRange(0, 0, 5))
+    asyncio.run(writer.persist())
+    stored.segments.clear()
+    stored.rounds.clear()
+    stored.late[key] = {1: codec.encode(OffsetMap.of([MappedRange(20, 20, 1)]))}
+    stored.later.add(key)
+    for one in (lane, other):
+        one.copied.book.append(MappedRange(7, 7, 1))
+    asyncio.run(writer.persist(everything=True))
+    assert (stored.segments, stored.rounds) == ([{other.assignment.lane}], [{other.assignment.lane.partition}])
+    assert key in stored.late, "its next takeover here reads it"
+    stored.later.clear()  # it was taken over here
+    stored.late.clear()
+    asyncio.run(writer.persist(everything=True))
+    assert key in stored.segments[-1] and key.partition in stored.rounds[-1]
 
 
 def test_what_a_later_owner_has_persisted_of_an_identity_lane_stays() -> None:

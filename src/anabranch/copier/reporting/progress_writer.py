@@ -61,6 +61,9 @@ class ProgressWriter:
         self._schedule = ReportSchedule(owner, progress)
         self._overwritten: set[str] = set()
         """Lanes of which segments are to be persisted again."""
+        self._lost: set[Lane] = set()
+        """Lanes of which a later owner has persisted.  A process that was stopped for less than the gate holds reads that
+        before it reads the claims, and would take away what its own map lacks."""
         self._checked_at = time.monotonic()
 
     async def persist(self, *, everything: bool = False) -> None:
@@ -89,6 +92,10 @@ class ProgressWriter:
                 if not self._gate.is_fresh:
                     self._schedule.forget()
                     return
+            self._lost = {lane for lane in self._lost if self._ranges.is_later_owners(lane.assignment.lane)}
+            if self._lost:
+                mine = [lane for lane in mine if lane not in self._lost]
+                due = [lane for lane in due if lane not in self._lost]
             # Gap records are forgotten behind ranges, so those of lanes that have some are persisted each time before.
             chosen = set(due)
             others = [
@@ -178,6 +185,9 @@ class ProgressWriter:
             if lane.phase is not LanePhase.RUNNING:
                 continue  # what is news of it stays so until it runs
             key, book = lane.assignment.lane, lane.copied.book
+            if self._ranges.has_news(key) and self._ranges.is_later_owners(key):
+                self._lost.add(lane)
+                continue  # these are news for its next takeover here
             for number, stored in self._ranges.news(key).items():
                 if book.is_as_persisted(number, stored):
                     continue  # nearly always: what this worker has written itself is read back

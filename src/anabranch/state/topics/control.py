@@ -455,6 +455,11 @@ class MappedRanges(MaterializedTopic):
         claims that were lost since."""
         return self.segments[lane].epoch if lane in self.segments else 0
 
+    def is_later_owners(self, lane: LaneKey) -> bool:
+        """Whether an owner that claimed a mapped lane after this process has persisted of it, as far as was read."""
+        mine = self._epochs.get(lane)
+        return mine is not None and self.epoch(lane) > mine
+
     def leave(self, lane: LaneKey) -> None:
         """A lane is copied here no more: its news are another worker's."""
         if self._news.pop(lane, None) is not None:
