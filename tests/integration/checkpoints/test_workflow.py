@@ -172,6 +172,7 @@ def test_a_batch_that_has_begun_is_refused_translated_or_finished(copied: Link, 
         (shlex.join(["sh", "-c", f"sleep {HANGS_S} & sleep {HANGS_S}"]), "1", "has not ended within 1 s"),
         ("no-such-command-here", "300", "cannot be run"),
     ],
+    ids=["fails", "hangs", "is not there"],
 )
 def test_a_finish_command_that_does_not_finish_is_a_refusal(
     copied: Link, run: Run, tmp_path: Path, command: str, seconds: str, why: str
