@@ -62,8 +62,8 @@ class ProgressWriter:
         self._overwritten: set[str] = set()
         """Lanes of which segments are to be persisted again."""
         self._lost: set[Lane] = set()
-        """Lanes of which a later owner has persisted.  A process that was stopped for less than the gate holds reads that
-        before it reads the claims, and would take away what its own map lacks."""
+        """Lanes of which a later owner has persisted.  A process that was stopped for less than the gate holds may read
+        that before it reads the claims, and would take away what its own map lacks."""
         self._checked_at = time.monotonic()
 
     async def persist(self, *, everything: bool = False) -> None:
