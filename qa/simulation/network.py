@@ -86,6 +86,11 @@ class Wire(asyncio.Transport):
         """Whether nothing is under way in either direction."""
         return self._out.is_empty and self._in.is_empty
 
+    @property
+    def has_arrived(self) -> bool:
+        """Whether all that the client sent is at the broker, or lost."""
+        return self._session is None or self._out.is_empty
+
     def accept(self) -> bool:
         """The broker takes the connection; False where nobody listens."""
         self._session = self.broker.connect(self, self.process.name)
@@ -103,7 +108,7 @@ class Wire(asyncio.Transport):
         if not self._ended:
             self._ended = True
             self._out.send(None)
-            self.network.wires.pop(self, None)
+            self.network.left(self)
             self._loop.call_soon(self._protocol.connection_lost, None)
 
     close = abort
@@ -120,14 +125,14 @@ class Wire(asyncio.Transport):
         if not self._ended:
             self._ended = True
             self._out.send(None)
-            self.network.wires.pop(self, None)
+            self.network.left(self)
 
     def reset(self) -> None:
         """The connection breaks: the client hears of it, and what is under way may or may not arrive."""
         if self._ended:
             return
         self._ended = True
-        self.network.wires.pop(self, None)
+        self.network.left(self)
         if self.network.scheduler.chance.random() < 0.5:
             self._out.send(None)
         else:
@@ -161,7 +166,7 @@ class Wire(asyncio.Transport):
             return
         if piece is None:
             self._ended = True
-            self.network.wires.pop(self, None)
+            self.network.left(self)
             self._loop.call_soon(self._protocol.connection_lost, None)
             return
         chance = self.network.scheduler.chance
@@ -187,9 +192,17 @@ class Network:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.wires: dict[Wire, None] = {}  # in the order in which they were opened
+        self._left: list[Wire] = []
+        """Connections that have ended for their clients; what these have sent may be under way."""
         self.loops: list[SimulatedLoop] = []
         self._brokers: dict[tuple[str, int], SimulatedBroker] = {}
         self._cuts: set[tuple[str, str]] = set()
+
+    def left(self, wire: Wire) -> None:
+        """A connection has ended for its client."""
+        if wire in self.wires:
+            del self.wires[wire]
+            self._left.append(wire)
 
     def add(self, broker: SimulatedBroker) -> None:
         """A broker can be connected to."""
@@ -206,7 +219,8 @@ class Network:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing is cut off and no bytes are under way."""
-        return not self._cuts and all(wire.is_quiet for wire in self.wires)
+        self._left = [wire for wire in self._left if not wire.has_arrived]
+        return not (self._cuts or self._left) and all(wire.is_quiet for wire in self.wires)
 
     def is_cut(self, process: Process, broker: SimulatedBroker) -> bool:
         """Whether nothing passes between the two now."""

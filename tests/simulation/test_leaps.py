@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -36,3 +37,27 @@ def test_hours_are_counted_when_they_have_gone_by() -> None:
         assert after(0.003 * (LOOKS + 2)) == (leapt, 1)
         broker.resume()
         assert after(1.0) == (leapt, 1)
+
+
+def test_no_hours_go_by_while_a_killed_process_has_a_request_under_way() -> None:
+    """No request is on its way for that long: once its producer is forgotten, a broker would take it."""
+    life = Life(replace(EVERY["days"], faults=()), seed(3))
+    network, world = life.world.network, life.world
+    with world.entered():
+        life.load.start()
+        world.ask(lambda: asyncio.run(life._store_link()))
+        life._start_run()
+        assert world.scheduler.run(lambda: bool(life._runs[0].workers) and len(network.wires) > 2, 30.0)
+        worker = life._runs[0].workers[0].process
+        assert world.scheduler.run(
+            lambda: any(not one.has_arrived for one in network.wires if one.process is worker), 30.0
+        )
+        network.cut("*", "target")
+        network.cut("*", "source")
+        for run in life._runs:
+            run.kill()
+        worker.kill()
+        network.heal()
+        assert not any(one.process is worker for one in network.wires)
+        assert not network.is_quiet
+        assert world.scheduler.run(lambda: network.is_quiet, 60.0)

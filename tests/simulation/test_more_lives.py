@@ -23,4 +23,5 @@ def test_new_seeds_of_several_brokers_hold(plan: str) -> None:
 def test_new_brief_lives_hold(plan: str) -> None:
     """Thousands of them, others each time."""
     first = seed(1_000)
-    hold_brief(plan, range(first, first + MANY), most_raced(plan, MANY))
+    struck = hold_brief(plan, range(first, first + MANY), most_raced(plan, MANY))
+    assert struck >= MANY, f"plan {plan} had too few faults"
