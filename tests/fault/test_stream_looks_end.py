@@ -182,7 +182,7 @@ def test_a_jar_that_is_none_of_kafka_is_said(runs: Runs, verb: str) -> None:
     jar = runs.directory / "spark-sql-kafka-0-10_2.13-0.0.0.jar"
     ZipFile(jar, "w").close()
     assert runs.run(*words_of(runs, verb), "--conf", f"spark.jars={jar}") == 2, runs.said
-    assert "kafka" in error_of(runs).lower()
+    assert "this Spark has no source for Kafka" in error_of(runs)
     assert not checkpoints(runs)
     runs.await_nobody()
 

@@ -22,6 +22,7 @@ _HEAD = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 _MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE", "SCHEMA_NOT_FOUND")
 _NOT_A_STREAM = "_LEGACY_ERROR_TEMP_1008"
+_NO_KAFKA = "Failed to find data source: kafka"
 _SORTED = "Sorting is not supported on streaming"
 _MOST_WORDS = 600
 _WATERMARK = (
@@ -106,6 +107,11 @@ def _sentence(condition: str, words: str, parameters: Mapping[str, str], known: 
     if condition == "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION":
         operation, mode = parameters.get("operation", "this query"), parameters.get("outputMode")
         return f"{operation} cannot be written in output mode {mode}", _WATERMARK
+    if words.startswith(_NO_KAFKA):
+        return (
+            "this Spark has no source for Kafka",
+            "leave spark.jars out, or have it name what this prints, too: python -m anabranch.jars.connector",
+        )
     if words.startswith(_SORTED):
         return "a stream cannot be sorted", "leave ORDER BY out"
     if condition.startswith("UNRESOLVED_COLUMN"):
