@@ -288,16 +288,10 @@ class Cluster:
         found = {topic: answer.topics[topic] for topic in wanted}
         lacking = sorted(filter(lacks, found))
         others = sorted(answer.brokers)[: _OTHERS + 1] if lacking else []  # the one that was asked may be among them
-        for told in await asyncio.gather(*(self._told(lacking, node) for node in others)):
-            found |= {topic: told[topic] for topic in lacking if topic in told and lacks(topic)}
+        for told in await asyncio.gather(*(told_by(self, node, lacking) for node in others)):
+            if told is not None:
+                found |= {topic: told.topics[topic] for topic in lacking if topic in told.topics and lacks(topic)}
         return found
-
-    async def _told(self, topics: list[str], node: int) -> dict[str, TopicMeta]:
-        try:
-            async with asyncio.timeout(ASK_S):
-                return (await self.metadata(topics, node=node)).topics
-        except (ClusterError, TimeoutError):
-            return {}
 
     async def partition(self, topic: str, index: int) -> tuple[TopicMeta, PartitionMeta]:
         """The topic and one of its partitions, asked again; raises BrokerRefusedError while it has no leader."""
@@ -358,3 +352,12 @@ class Cluster:
             resource=resource,
             detail=detail,
         )
+
+
+async def told_by(cluster: Cluster, node: int, topics: Iterable[str]) -> ClusterMetadata | None:
+    """What one broker knows of some topics; None where it does not say within ``ASK_S``."""
+    try:
+        async with asyncio.timeout(ASK_S):
+            return await cluster.metadata(topics, node=node)
+    except (ClusterError, TimeoutError):
+        return None

@@ -17,8 +17,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.errors import ClusterError
-from anabranch.kafka.cluster import ASK_S, Cluster, ClusterMetadata, PartitionMeta, TopicMeta
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta, told_by
 from anabranch.kafka.errors import UNKNOWN_TOPIC, BrokerRefusedError
 
 GONE_S = 15.0
@@ -106,7 +105,8 @@ async def ask_all(cluster: Cluster, wanted: Mapping[str, uuid.UUID]) -> dict[str
     answers: dict[int, ClusterMetadata | None] = {}
     nodes = set((await cluster.metadata([])).brokers)
     while left := sorted(nodes - set(answers)):  # each may name brokers that the others do not
-        answers |= zip(left, await asyncio.gather(*(_ask(cluster, node, wanted) for node in left)), strict=True)
+        told = await asyncio.gather(*(told_by(cluster, node, sorted(wanted)) for node in left))
+        answers |= zip(left, told, strict=True)
         nodes |= {node for answer in answers.values() if answer is not None for node in answer.brokers}
     return {
         name: judged(name, topic_id, {node: one.topics.get(name) if one else None for node, one in answers.items()})
@@ -145,14 +145,6 @@ class UnknownTopicError(BrokerRefusedError):
     """No broker that answered knows the topic; ``by_all``: and every broker answered."""
 
     by_all: bool = False
-
-
-async def _ask(cluster: Cluster, node: int, wanted: Mapping[str, uuid.UUID]) -> ClusterMetadata | None:
-    try:
-        async with asyncio.timeout(ASK_S):
-            return await cluster.metadata(sorted(wanted), node=node)
-    except (ClusterError, TimeoutError):
-        return None
 
 
 def _brokers(nodes: tuple[int, ...]) -> str:
