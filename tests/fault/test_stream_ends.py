@@ -12,7 +12,7 @@ import pytest
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.fault.ends.jobs import JVM_STARTS, NO_HOME, NO_JAVA, Moment, as_in_a_shell, error_of
+from tests.fault.ends.jobs import JVM_STARTS, NO_HOME, NO_JAVA, Moment, as_in_a_shell, assert_told_of_kill, error_of
 from tests.integration.links.topics import create, numbered, produce
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
@@ -92,13 +92,7 @@ def test_a_stream_whose_job_is_killed_says_so(runs: Runs, victim: str, moment: M
     (driver if victim == "driver" else jvm).kill()
     code = process.wait(LONG_TIMEOUT_S)
     runs.await_nobody()
-    told = error_of(runs)
-    if victim == "driver":
-        assert (code, "the job was killed by SIGKILL" in told) == (5, True), runs.said
-    elif moment is JVM_STARTS:
-        assert (code, "Spark could not be started on local[1]" in told) == (2, True), runs.said
-    else:
-        assert (code, "JVM is gone" in told) == (5, True), runs.said
+    assert_told_of_kill(runs, code, victim, had_started=moment is not JVM_STARTS)
 
 
 @MOMENTS

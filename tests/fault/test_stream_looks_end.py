@@ -19,7 +19,7 @@ from anabranch.spark.scratch import PREFIX
 from qa.faults.processes import PACKAGE_ROOT
 from qa.runs import Runs
 from qa.timeouts import LONG_TIMEOUT_S
-from tests.fault.ends.jobs import NO_HOME, NO_JAVA, as_in_a_shell, error_of
+from tests.fault.ends.jobs import NO_HOME, NO_JAVA, as_in_a_shell, assert_told_of_kill, error_of
 from tests.integration.links.topics import create, numbered, produce
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
@@ -210,13 +210,7 @@ def test_a_job_that_is_killed_says_so(runs: Runs, verb: str, moment: Moment, vic
     let_go(runs)
     code = process.wait(LONG_TIMEOUT_S)
     runs.await_nobody()
-    told = error_of(runs)
-    if victim == "driver":
-        assert (code, "the job was killed by SIGKILL" in told) == (5, True), runs.said
-    elif moment is JVM_STARTS:
-        assert (code, "Spark could not be started on local[1]" in told) == (2, True), runs.said
-    else:
-        assert (code, "Spark's JVM is gone" in told) == (5, True), runs.said
+    assert_told_of_kill(runs, code, victim, had_started=moment is not JVM_STARTS)
     assert checkpoints(runs) == before
     assert victim == "driver" or not scratch(runs)
 

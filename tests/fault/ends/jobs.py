@@ -98,10 +98,15 @@ def assert_killed(runs: Runs, words: tuple[str, ...], victim: str, moment: Momen
     (driver if victim == "driver" else jvm).kill()
     code = process.wait(LONG_TIMEOUT_S)
     runs.await_nobody()
+    assert_told_of_kill(runs, code, victim, had_started=moment is not JVM_STARTS, of_driver=of_driver)
+
+
+def assert_told_of_kill(runs: Runs, code: int, victim: str, *, had_started: bool, of_driver: int = 5) -> None:
+    """See that a verb ended as one whose job's driver or JVM was killed, before or after Spark had started."""
     told = error_of(runs)
     if victim == "driver":
-        assert code == of_driver and "the job was killed by SIGKILL" in told
-    elif moment is JVM_STARTS:
-        assert code == 2 and "Spark could not be started on local[1]" in told
+        assert (code, "the job was killed by SIGKILL" in told) == (of_driver, True), runs.said
+    elif had_started:
+        assert (code, "Spark's JVM is gone" in told) == (5, True), runs.said
     else:
-        assert code == 5 and "Spark's JVM is gone" in told
+        assert (code, "Spark could not be started on local[1]" in told) == (2, True), runs.said
