@@ -16,9 +16,10 @@ import pytest
 from anabranch.operations.jobs.stream_launchers import LauncherFields, LauncherKind, launcher_of
 from anabranch.service import trials
 from anabranch.service.job_settings import JobSettings
+from anabranch.service.rest.trials import MOST_SECONDS
 from qa.service import Served, serving, until
 from qa.stream_lab import stand_ins
-from qa.timeouts import LONG_TIMEOUT_S, TIMEOUT_S
+from qa.timeouts import TIMEOUT_S
 
 ROWS = "-- rows 5\nSELECT n FROM t"
 WAITS = "-- wait {file}\nSELECT n FROM t"
@@ -172,7 +173,7 @@ def test_tables_of_attached_catalogs_are_listed_without_a_script(tmp_path: Path)
 @pytest.mark.test
 def test_a_trial_that_passes_over_sigterm_ends_with_its_children(served: Served, tmp_path: Path) -> None:
     """It is over for who listens at once; its process and the child of that are killed, and its files removed."""
-    made = ask(served, "-- deaf\nSELECT 1", seconds=round(LONG_TIMEOUT_S))
+    made = ask(served, "-- deaf\nSELECT 1", seconds=MOST_SECONDS)
     until(lambda: look(served, made["id"])["rows"])
     child = int(look(served, made["id"])["rows"][0][0])
     assert psutil.pid_exists(child)

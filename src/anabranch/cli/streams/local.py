@@ -87,8 +87,9 @@ async def follow(
 ) -> int:
     """Start the job, hand on each event with its line, and stay until it has ended; returns its exit code.
 
-    Ctrl-C, SIGTERM and SIGHUP end it cleanly; before the event that it ``begins`` with nothing was done, and this
-    returns what any program exits with then.  A job that failed has its error written, and this exits with its code.
+    Ctrl-C, SIGTERM and SIGHUP end it cleanly; before the event that it ``begins`` with nothing was changed, and
+    this returns what any program exits with then.  A job that failed has its error written, and this exits with its
+    code.
     """
     failed: dict[str, Any] | None = None
     has_begun, is_over = begins is None, False

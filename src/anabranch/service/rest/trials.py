@@ -33,6 +33,8 @@ from anabranch.streams.trials import TrialKind, TrialQuestion
 router = APIRouter(prefix="/api/v1/trials", tags=["streams"])
 TrialId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
 ROWS_AT_ONCE = 200
+MOST_SECONDS = 300
+"""The longest that a trial may be asked to take, in seconds."""
 _VERBS = {"validation": "validate", "preview": "preview", "checkpoints": "try"}
 
 
@@ -51,7 +53,7 @@ class TrialRequest(Body):
     select: Annotated[int, Field(ge=0, lt=2**31)] = 0
     start: Start | None = None
     rows: Annotated[int, Field(ge=1, le=1000)] = 100
-    seconds: Annotated[float, Field(ge=1, le=300)] = 60.0
+    seconds: Annotated[float, Field(ge=1, le=MOST_SECONDS)] = 60.0
     launcher: LauncherName | None = None
     fresh: bool = False
 
