@@ -13,19 +13,21 @@ from typing import Any
 
 from anabranch.config.jobspec import LinkJob
 from anabranch.copier.worker import Worker
+from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.security import open_cluster
 from anabranch.kafka.simulated.partition import SimulatedPartition
 from anabranch.model.clock import now_ms
 from anabranch.model.decisions import AcceptPlan
 from anabranch.model.lane import LaneProgress
 from anabranch.model.link import ModePolicy
+from anabranch.operations.links import accept as accepting
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header
 from anabranch.records.record import Record
 from anabranch.spark.link.leases import LeasePlanner
 from anabranch.state.codecs import progress, topics
-from anabranch.state.topics.control import Links
-from qa import links
+from anabranch.state.topics.control import ControlLostError, Links
+from qa.blocking import between
 from qa.faults.topics import LoadTopic
 from qa.simulation.life import LINK, Life, Plan
 from qa.simulation.run import Run
@@ -35,6 +37,8 @@ TOPIC = "live"
 LIVE = LoadTopic(TOPIC, 1, old=False)
 LOOK_S = 0.02
 """Between two looks at the logs."""
+ASKED_AGAIN = 10
+"""How often a person asks who is told that it is not known whether something was stored."""
 
 
 class Watched:
@@ -167,9 +171,27 @@ class Watched:
         self.pass_(1.0)
 
     def accept(self) -> AcceptPlan:
-        """A person accepts all that waits in the link; returns what that was."""
+        """A person accepts all that waits in the link, and asks again where it is not known whether that was stored.
+
+        Returns what that was.
+        """
         contexts = self.life.context("source"), self.life.context("target")
-        return self.world.ask(lambda: links.accept(*contexts, LINK))
+        shown: list[AcceptPlan] = []
+
+        async def accept(source: Cluster, target: Cluster) -> AcceptPlan:
+            shown.append(await accepting.plan(source, target, LINK))
+            return (await accepting.apply(source, target, shown[-1])).plan
+
+        for _ in range(ASKED_AGAIN):
+            try:
+                return self.world.ask(lambda: between(*contexts, accept))
+            except ControlLostError:
+                self.pass_(1.0)
+            except accepting.NothingToAcceptError:
+                if not shown:
+                    raise
+                return shown[-1]
+        raise AssertionError(f"not stored in {ASKED_AGAIN} tries")
 
     def judge(self) -> list[str]:
         """Stop writing, wait until all is copied, and say what is wrong with the copy or its maps."""
