@@ -6,6 +6,7 @@ import http.client
 import json
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from anabranch.store.accounts import Accounts
 from anabranch.store.database import open_database
 from qa.timeouts import TIMEOUT_S
 from qa.trial_stand_in import start_stand_in
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,13 @@ class Served:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait for a condition; raises AssertionError where it never holds."""
+    """Wait for a condition; raises AssertionError, which says who waited, where it never holds."""
     deadline = time.monotonic() + TIMEOUT_S
     while not condition():
-        assert time.monotonic() < deadline, "it never held"
+        if time.monotonic() >= deadline:
+            frames = [frame for frame in traceback.extract_stack() if Path(frame.filename).is_relative_to(ROOT)]
+            waited = " < ".join(f"{Path(one.filename).name}:{one.lineno}: {one.line}" for one in frames[-2:-4:-1])
+            raise AssertionError(f"it never held: {waited}")
         time.sleep(0.01)
 
 
