@@ -269,4 +269,11 @@ MUTANTS: tuple[Mutant, ...] = (
         'strict=True, extra="ignore"',
         "a field that is misspelt in a specification is passed over",
     ),
+    Mutant(
+        "joined-spans-too-short",
+        "records/join_small.py",
+        "            source, began = base_offset, place\n",
+        "            source, began = base_offset, place + count\n",
+        "behind a gap in the source joined records are mapped to other offsets than theirs",
+    ),
 )

@@ -180,4 +180,18 @@ MUTANTS: tuple[Mutant, ...] = (
         "in logs.items() if end > start > 0}):",
         "what was copied before is there twice",
     ),
+    Mutant(
+        "migration-leads-to-a-lost-cluster",
+        "operations/migrations/steps.py",
+        "    if scene.run.leads_to_lost:\n        await _let_go(scene)\n        return LEFT_OUT\n    await scene.desk.lead",
+        "    await scene.desk.lead",
+        "clients that are held are led to a cluster that is gone",
+    ),
+    Mutant(
+        "migration-waits-for-what-does-not-pass",
+        "operations/migrations/positions.py",
+        "if {one.why for one in plan.reasons} <= _WAITS]",
+        "if {one.why for one in plan.reasons} & _WAITS]",
+        "applications are held up until the time is over for a reason that never passes",
+    ),
 )

@@ -26,4 +26,25 @@ MUTANTS: tuple[Mutant, ...] = (
         "            if answers[0].code == 0:",
         "a batch that is sent again and is told to be in the log already fails its micro-batch",
     ),
+    Mutant(
+        "sink-end-of-a-fenced-owner",
+        "kafka/transactional.py",
+        '    _check(cluster, producer, answer.error_code, "EndTxn", f"transactional id {producer.transactional_id}")',
+        '    _check(cluster, producer, 0, "EndTxn", f"transactional id {producer.transactional_id}")',
+        "a batch counts as written whose transaction was aborted, and is lost",
+    ),
+    Mutant(
+        "sink-timed-out-is-no-fence",
+        "kafka/transactional.py",
+        "FENCED = frozenset({47, 48, 49, 90})",
+        "FENCED = frozenset({47, 49, 90})",
+        "a query whose transaction has timed out is told something else than what to do about it",
+    ),
+    Mutant(
+        "sink-former-leader-asked-for-ever",
+        "kafka/transactional_write.py",
+        "            self._leaders.pop(partition, None)\n            self.retries",
+        "            self.retries",
+        "a batch fails once its partition has another leader",
+    ),
 )

@@ -489,4 +489,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "lane.stopped.message if",
         "each lane that stopped has a reason of its own, so that a hundred of them fill a screen each",
     ),
+    Mutant(
+        "migration-forbidden-by-a-wave-is-a-success",
+        "cli/migrations/asking.py",
+        '[*plan.get("reasons", ()), *(reason for wave in waves for reason in wave["reasons"])]',
+        '[*plan.get("reasons", ())]',
+        "a plan that a wave's reasons forbid ends with exit code 0",
+    ),
 )

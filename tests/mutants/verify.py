@@ -258,4 +258,18 @@ MUTANTS: tuple[Mutant, ...] = (
         "        numbers[FindingKind.UNNAMED] = 1\n",
         "where too many records differ the report tells one",
     ),
+    Mutant(
+        "verify-first-record-behind-the-pin",
+        "verify/classify.py",
+        "not lane.target[0] <= copy < lane.target[1]:",
+        "not lane.target[0] <= copy <= lane.target[1]:",
+        "a record that lies right behind what was compared is reported as missing",
+    ),
+    Mutant(
+        "verify-second-aborted-transaction",
+        "spark/verify/batches.py",
+        "        firsts.remove(min(firsts))",
+        "        firsts.clear()",
+        "records of a second aborted transaction of a producer count as the source's",
+    ),
 )

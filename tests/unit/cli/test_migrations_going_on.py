@@ -1,4 +1,4 @@
-"""Verbs of migrations whose end the service did not wait for: their exit code says that they go on."""
+"""Exit codes of verbs of migrations: where the service did not wait for the end, and where reasons forbid a plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from anabranch.cli.migrations import asking
-from anabranch.cli.migrations.asking import GoesOnError
+from anabranch.cli.migrations.asking import ForbiddenMigrationError, GoesOnError
 from anabranch.cli.output import Format
 from anabranch.cli.service_client import ServiceClient
 from anabranch.migration.run import WaveRunState
@@ -19,12 +19,13 @@ PLAN = {"id": "p", "hash": "5f0c", "plan": {"waves": [], "reasons": []}}
 class Ended:
     """A service that has carried out what it was asked for, with this report."""
 
-    def __init__(self, report: dict[str, Any]) -> None:
+    def __init__(self, report: dict[str, Any], plan: dict[str, Any] | None = None) -> None:
         self._report = report
+        self._plan = plan or PLAN
 
     def post(self, path: str, _: object) -> Any:
         """A plan, or its operation."""
-        return PLAN if path.endswith("/plan") else {"id": "w", "state": "done", "report": self._report}
+        return self._plan if path.endswith("/plan") else {"id": "w", "state": "done", "report": self._report}
 
 
 def switched(report: dict[str, Any]) -> None:
@@ -55,3 +56,46 @@ def test_a_service_that_ended_in_the_middle_is_no_success(several: bool, capsys:
     assert error.value.exit_code == 4
     assert error.value.message == "wave orders: it goes on once the service is back, which ended meanwhile"
     assert error.value.hint == "see how it ends: `anabranch migrate show move --wait`"
+
+
+ERROR, WARNING = ({"severity": one, "what": "because", "fix": ""} for one in ("error", "warning"))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "of_waves", "found"),
+    [
+        ([ERROR], [], "1 reason is"),
+        ([WARNING], [[WARNING], [ERROR]], "1 reason is"),
+        ([ERROR], [[ERROR], [WARNING, ERROR]], "3 reasons are"),
+        ([WARNING], [[WARNING]], ""),
+    ],
+)
+def test_a_plan_that_reasons_forbid_is_no_success(
+    reasons: list[dict[str, str]], of_waves: list[list[dict[str, str]]], found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of one wave forbid all of it; the plan is shown before."""
+    waves = [{"name": "orders", "reasons": one} for one in of_waves]
+    service = Ended({}, {"id": "p", "hash": "5f0c", "plan": {"waves": waves, "reasons": reasons}})
+
+    def plan() -> None:
+        asking.change(
+            cast(ServiceClient, service),
+            "start",
+            {"migration": "move"},
+            "anabranch migrate start move",
+            "migration move",
+            lambda made: made.hash,
+            str,
+            execute=False,
+            wanted=None,
+            output=Format.JSON,
+        )
+
+    if not found:
+        plan()
+    else:
+        with pytest.raises(ForbiddenMigrationError) as error:
+            plan()
+        assert error.value.message == f"migration move: {found} against it"
+        assert error.value.exit_code == 3
+    assert '"5f0c"' in capsys.readouterr().out

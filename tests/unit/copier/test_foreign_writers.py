@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from typing import cast
 
 import pytest
 
@@ -21,7 +22,9 @@ from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.records.encode import encode
+from anabranch.records.header import BatchHeader
 from anabranch.sandbox import ClusterSpec
+from anabranch.state.maps.rebuild import LogRange
 from qa.timeouts import TIMEOUT_S
 from tests.simulated import Simulated
 from tests.unit.asking import append, on, records
@@ -78,6 +81,34 @@ def test_a_record_in_a_gap_that_is_not_the_lane_s_is_named(
         return lane.status.foreign_writer
 
     assert on(ClusterContext("new", (target.bootstrap,)), play) == said
+
+
+def test_a_gap_that_comes_while_one_is_looked_at_is_looked_at_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else whoever wrote there is not named."""
+    monkeypatch.setattr(module, "LOOK_S", 0.001)
+    looked: list[tuple[int, int]] = []
+    lane = made(TopicPartition("t", 0), TopicId(uuid.UUID(int=8)))
+
+    async def headers(_: Cluster, log: LogRange) -> AsyncIterator[BatchHeader]:
+        looked.append((log.start, log.end))
+        if len(looked) == 1:
+            lane.copied.target_gap = (7, 9)
+            return
+        yield BatchHeader(7, 100, 0, 2, 0, 0, 0, 0, 0, STRANGER, 0, 0, 1)
+
+    async def play() -> None:
+        lane.copied.target_gap = (3, 5)
+        looking = asyncio.create_task(ForeignWriters(cast(Cluster, None), lambda _: {OWN}).run([lane]))
+        async with asyncio.timeout(TIMEOUT_S):
+            while lane.copied.target_gap is not None and not looking.done():
+                await asyncio.sleep(0.001)
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+    monkeypatch.setattr(module, "headers", headers)
+    asyncio.run(play())
+    assert looked == [(3, 5), (7, 9)]
+    assert lane.status.foreign_writer == f"{WORDS} (producer id {STRANGER} at offset 7)"
 
 
 def made(at: TopicPartition, topic: TopicId) -> Lane:

@@ -10,6 +10,7 @@ from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.reporting.report import state_of
+from anabranch.copier.target.identity import keep_identity
 from anabranch.kafka.connection import Connection
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneState
@@ -169,3 +170,24 @@ def test_a_stop_that_is_in_doubt_is_not_told_by_who_leaves_the_lane() -> None:
     assert state_of(lane, paused=False) is LaneState.WAITING
     lane.claims_read(monotonic(), None)
     assert state_of(lane, paused=False) is LaneState.STOPPED
+
+
+@pytest.mark.parametrize(("ahead", "stays"), [(-1, True), (7, True), (6, False), (8, False)])
+def test_an_identity_lane_goes_on_as_one_only_where_the_source_is_what_an_earlier_owner_saw(
+    ahead: int, stays: bool
+) -> None:
+    """Else that one filled up to another offset than the record's, which would lie beside it."""
+    lane = Lane(LaneAssignment(LaneKey("l", TOPIC, 0), PLACE, PLACE, TOPIC, LaneStart(), ModePolicy.AUTO))
+    claim = Claim(lane.key, 1, LaneMode.IDENTITY, "me", None, now_ms(), ClaimState.CLAIMED, 0, 0)
+    numbers = (0, 1, 86_400_000, 5, 5, 0, 0)
+    ownership = Ownership(lane.key, LaneMode.IDENTITY, claim, *numbers, None, frozenset(), "", ahead=ahead)
+    active = lane.begin(ownership, Pipeline(ownership, sole_writer=False), cast(Connection, None))
+    record = Record(7, now_ms(), TimestampType.CREATE_TIME, b"k", b"v")
+    batch = memoryview(bytearray(encode([record])))
+    fetched = FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(7, 1),), None)
+    if stays:
+        keep_identity(lane, active, fetched)
+        return
+    with pytest.raises(OwnershipEnded) as ended:
+        keep_identity(lane, active, fetched)
+    assert ended.value.reason is Ending.NOT_IDENTITY

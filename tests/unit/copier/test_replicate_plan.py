@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from anabranch.copier.planning.pairs import not_home, pairs_of
-from anabranch.kafka.cluster import ClusterMetadata, PartitionMeta, TopicMeta
-from anabranch.model.link import ClusterRef, LinkSpec
+from anabranch.copier.planning.pairs import TopicPair, not_home, pairs_of
+from anabranch.copier.planning.target_topics import TargetTopics
+from anabranch.kafka import admin
+from anabranch.kafka.cluster import Cluster, ClusterMetadata, PartitionMeta, TopicMeta
+from anabranch.model.link import ClusterRef, LinkSpec, MirroredTopic
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
 from anabranch.operations.links.probing import topic_plans
+from anabranch.state.topics.control import Links
 
 pytestmark = pytest.mark.unit
 
@@ -141,3 +147,97 @@ def test_what_another_tool_copies_home_by_its_own_alias_is_told(named: str, sepa
     assert made == {"orders", "prod.alone"}
     assert f"own topic {ours}, and is left out" in found.what
     assert planned(replace(spec, naming=PluginSpec("identity")), named, "prod.ringy")[1] == []
+
+
+def topic(number: int, partitions: int, name: str = "orders") -> TopicMeta:
+    """A topic with this id."""
+    part = PartitionMeta(1, 0, (1,), (1,), 0)
+    return TopicMeta(name, uuid.UUID(int=number), False, 0, dict.fromkeys(range(partitions), part), None)
+
+
+SOURCE_ID, TARGET_ID = TopicId(uuid.UUID(int=1)), TopicId(uuid.UUID(int=2))
+KNOWN = MirroredTopic("link", "orders", SOURCE_ID, "orders", TARGET_ID)
+
+
+def provided(
+    monkeypatch: pytest.MonkeyPatch, source: TopicMeta, target: TopicMeta | None, known: MirroredTopic | None
+) -> tuple[TopicId | Reason, list[str]]:
+    """What comes of a pair whose target topic is so, and what is done there."""
+    done: list[str] = []
+    there = {} if target is None else {target.name: target}
+
+    async def create(_: Any, name: str, partitions: int, *__: Any) -> None:
+        done.append(f"create {name} {partitions}")
+        there[name] = topic(2, partitions, name)
+
+    async def grow(_: Any, name: str, partitions: int) -> None:
+        done.append(f"grow {name} {partitions}")
+        there[name] = topic(2, partitions, name)
+
+    async def configs(_: Any, names: list[str]) -> dict[str, dict[str, admin.Config]]:
+        return {name: {} for name in names}
+
+    async def alter(*_: Any) -> None:
+        pass
+
+    async def metadata(names: list[str]) -> ClusterMetadata:
+        return ClusterMetadata("b", 1, {}, {name: there[name] for name in names})
+
+    async def put(_: Any) -> None:
+        done.append("put")
+
+    for name, fake in (
+        ("create_topic", create),
+        ("grow_topic", grow),
+        ("topic_configs", configs),
+        ("alter_topic_configs", alter),
+    ):
+        monkeypatch.setattr(admin, name, fake)
+    spec = LinkSpec("link", ClusterRef("old", "a"), ClusterRef("new", "b"))
+    links = SimpleNamespace(mirrored={}, put_topic=put)
+    topics = TargetTopics(cast(Cluster, SimpleNamespace(metadata=metadata)), cast(Links, links))
+    seen = ClusterMetadata("b", 1, {}, dict(there))
+    found = asyncio.run(topics.provide(spec, TopicPair(source, "orders"), {}, seen, known, None))
+    return found, done
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "known", "told"),
+    [
+        (topic(7, 3), topic(2, 3), KNOWN, "topic orders was deleted and made again on the source"),
+        (topic(1, 3), None, KNOWN, "topic orders was deleted on the target"),
+        (topic(1, 3), topic(7, 3), KNOWN, "topic orders was deleted and made again on the target"),
+        (topic(1, 3), topic(2, 2), None, "topic orders has 2 partitions on the target, orders has 3 on the source"),
+    ],
+)
+def test_a_topic_that_is_not_what_the_link_filled_is_not_copied_into(
+    source: TopicMeta,
+    target: TopicMeta | None,
+    known: MirroredTopic | None,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its offset map is of another log; nothing is done there before a person has said what counts."""
+    found, done = provided(monkeypatch, source, target, known)
+    assert isinstance(found, Reason) and found.severity is Severity.ERROR
+    assert found.what.startswith(told)
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    ("target", "known", "done"),
+    [
+        (None, None, ["create orders 3", "put"]),
+        (topic(2, 2), KNOWN, ["grow orders 3"]),
+        (topic(2, 3), KNOWN, []),
+        (topic(2, 4), KNOWN, []),
+        (topic(2, 3), None, ["put"]),
+    ],
+)
+def test_each_partition_of_the_source_has_one_on_the_target(
+    target: TopicMeta | None, known: MirroredTopic | None, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic that a link fills grows with the source's, by one partition also."""
+    found, did = provided(monkeypatch, topic(1, 3), target, known)
+    assert found == TARGET_ID
+    assert [one for one in did if known is None or one != "put"] == done

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -14,16 +15,29 @@ import pytest
 
 from anabranch.copier.target import partition as module
 from anabranch.copier.target.partition import TargetPartition
+from anabranch.kafka import partitions
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.partitions import OffsetAnswer, empty_transaction, list_offset, transactional_producer_id
 from anabranch.kafka.settling import until_led
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneAssignment, LaneKey
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.protocol.effects import FORGOTTEN, Fence, Fences, ReadMarkers, ReadTail, Steps
+from anabranch.protocol.effects import (
+    FORGOTTEN,
+    DescribeProducer,
+    Effect,
+    Fence,
+    Fences,
+    LogEnd,
+    ReadEnd,
+    ReadMarkers,
+    ReadTail,
+    Steps,
+)
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.records.encode import encode
 from anabranch.records.header import BatchHeader
@@ -59,10 +73,9 @@ async def opened(target: Cluster, topic_id: uuid.UUID | None = None) -> TargetPa
     )
 
 
-def effect(fences: Fences | ReadMarkers) -> Steps[tuple[Any, ...]]:
+def effect(one: Effect) -> Steps[Any]:
     """One effect alone."""
-    answer: tuple[object, ...] = yield fences
-    return answer
+    return (yield one)
 
 
 def test_a_topic_that_was_made_again_is_not_written(cluster: tuple[Simulated, ClusterContext]) -> None:
@@ -87,6 +100,70 @@ def test_what_a_leader_of_another_epoch_answers_counts_for_nothing(cluster: tupl
         return ended.value.reason
 
     assert on(context, ask) in {Ending.NOT_LEADER, Ending.LEADER_EPOCH}
+
+
+@pytest.mark.parametrize("asked", [ReadMarkers((0,)), ReadTail(1), DescribeProducer(5_000)])
+def test_what_a_former_leader_tells_of_its_log_is_no_answer(
+    cluster: tuple[Simulated, ClusterContext], asked: Effect
+) -> None:
+    """It has lost what is not on the present one, and does not say so by itself."""
+    simulated, context = cluster
+
+    async def ask(target: Cluster) -> Ending:
+        place = await opened(target)
+        meta, _ = await target.partition("orders", 0)
+        await append(place.connection, "orders", meta.id, encode(records(1)))
+        simulated.served.do(
+            lambda one: one.move_leader(one.partition("orders", 0), 3 - one.partition("orders", 0).leader)
+        )
+        with pytest.raises(OwnershipEnded) as ended:
+            await place.drive(effect(asked))
+        return ended.value.reason
+
+    assert on(context, ask) in {Ending.NOT_LEADER, Ending.LEADER_EPOCH}
+
+
+def test_the_end_of_a_log_is_that_of_what_its_leader_has(
+    cluster: tuple[Simulated, ClusterContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the other replicas have not taken it yet: a takeover waits for these."""
+
+    async def behind(connection: Connection, topic: str, partition: int, at: int, *, epoch: int) -> OffsetAnswer:
+        found = await list_offset(connection, topic, partition, at, epoch=epoch)
+        return replace(found, offset=found.offset - 1) if at == partitions.LATEST else found
+
+    async def ask(target: Cluster) -> tuple[LogEnd, int]:
+        place = await opened(target)
+        meta, _ = await target.partition("orders", 0)
+        await append(place.connection, "orders", meta.id, encode(records(2)))
+        whole = await place.drive(effect(ReadEnd()))
+        monkeypatch.setattr(partitions, "list_offset", behind)
+        return await place.drive(effect(ReadEnd())), whole.end
+
+    found, end = on(cluster[1], ask)
+    assert found == LogEnd(0, end - 1, end)
+
+
+def test_an_owner_that_its_coordinator_fences_is_so_once_the_marker_is_in_the_log(
+    cluster: tuple[Simulated, ClusterContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The marker may be the first batch behind the log's end of before."""
+    monkeypatch.setattr(module, "_PAUSE_S", 0.01)
+
+    async def ask(target: Cluster) -> tuple[tuple[int, ...], BatchHeader | None]:
+        place = await opened(target)
+        _, producer_id, epoch = await transactional_producer_id(target, "owner-1")
+        assert await empty_transaction(target, "owner-1", producer_id, epoch, "orders", 0) == 0
+        codes = await place.drive(effect(Fences((Fence(producer_id, "owner-1"),))))
+        end = await place._read_end()
+        last = await place._batch_at(end.high_watermark - 1)
+        assert last is not None
+        assert (last.producer_id, last.producer_epoch > epoch) == (producer_id, True)
+        return codes, last
+
+    codes, last = on(cluster[1], ask)
+    assert codes == (0,)
+    assert last is not None and last.is_control
 
 
 def test_many_owners_are_shut_out_and_proven_by_few_requests(cluster: tuple[Simulated, ClusterContext]) -> None:

@@ -53,6 +53,7 @@ def lay(cluster: SimulatedCluster, topic: str, parts: Parts) -> None:
         pytest.param([(0, 0, 6), (2, 6, 20)], 10, 1, 6, id="nothing is left of its epoch"),
         pytest.param([(0, 0, 20), (2, 20, 5)], 10, 1, 9, id="another history has grown past it"),
         pytest.param([(0, 0, 5), (2, 12, 5)], 10, 1, None, id="its epoch was cleaned away"),
+        pytest.param([(0, 0, 5), (2, 10, 5)], 10, 1, None, id="its epoch was cleaned away up to the next one"),
         pytest.param([(0, 0, 6), (2, 6, 20)], 10, UNKNOWN, None, id="nobody knows its epoch"),
         pytest.param([(2, 0, 20)], 0, 0, None, id="nothing was copied"),
     ],

@@ -58,16 +58,21 @@ async def made_again(simulated: Simulated, cluster: Cluster) -> None:
     await write(cluster, 3)
 
 
-async def truncated(simulated: Simulated, cluster: Cluster) -> None:
-    """An unclean election took two records; others were written in their place, and more behind them."""
+def elect_with(simulated: Simulated, kept: int) -> None:
+    """An unclean election leaves so many records."""
 
     def elect(one: SimulatedCluster) -> None:
         partition = one.partition(TOPIC, 0)
-        partition.led.log.truncate(1)
-        partition.led.high_watermark = 1
+        partition.led.log.truncate(kept)
+        partition.led.high_watermark = kept
         partition.lead(partition.leader, one.timers.monotonic(), unclean=True)
 
     simulated.served.do(elect)
+
+
+async def truncated(simulated: Simulated, cluster: Cluster) -> None:
+    """An unclean election took two records; others were written in their place, and more behind them."""
+    elect_with(simulated, 1)
     await write(cluster, 5)
 
 
@@ -113,6 +118,23 @@ def test_a_log_that_lost_what_was_read_of_it_is_an_error(
         assert not passing(raised.value)
         if harm is not deleted:
             assert await KeyedLog(cluster, TOPIC).read()
+
+    on(ClusterContext("one", (simulated.bootstrap,)), ask)
+
+
+@pytest.mark.parametrize("kept", [0, 2])
+def test_a_log_that_lost_one_record_or_all_is_an_error(simulated: Simulated, kept: int) -> None:
+    """Others were written in their place, so that by its end nothing is missing."""
+
+    async def ask(cluster: Cluster) -> None:
+        await make(cluster)
+        log = KeyedLog(cluster, TOPIC)
+        assert len(await log.read()) == 3
+        elect_with(simulated, kept)
+        await write(cluster, 5)
+        with pytest.raises(LogShrunkError) as raised:
+            await read_on(log)
+        assert (raised.value.read, raised.value.end) == (3, kept)
 
     on(ClusterContext("one", (simulated.bootstrap,)), ask)
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from anabranch.errors import RefusedError
+from anabranch.groups.plan import GroupPlan, GroupsPlan, GroupStep
 from anabranch.kafka.log_ends import LogBounds
+from anabranch.migration.ends import End
+from anabranch.migration.left_out import LEFT_OUT
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
 from anabranch.migration.options import TailChoice, UnknownGroups
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.migration.steps import MigrationStep, Part, StepKind, parts, switch_steps
+from anabranch.model.groups import GroupKind, GroupState
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations import ending, fencing, lost, lost_groups, positions, steps
 from anabranch.operations.migrations.desk import Scene
+from anabranch.operations.migrations.engine import NotYetError
 
 pytestmark = pytest.mark.unit
 
@@ -140,3 +147,46 @@ def test_a_partition_of_which_nothing_tells_is_not_known_though_others_of_its_to
     assert set(lost_groups._not_known(logs, (), ())) == set(logs)
     assert set(lost_groups._not_known(logs, (), (here,), is_whole=True)) == set()
     assert set(lost_groups._not_known(logs, (), (), is_whole=True)) == set(logs), "what was moved once is gone there"
+
+
+@pytest.mark.parametrize(
+    ("said", "end", "led"), [("", End.TARGET, True), ("gone", End.SOURCE, True), ("gone", End.TARGET, False)]
+)
+def test_nobody_is_led_to_a_cluster_that_was_lost(said: str, end: End, led: bool) -> None:
+    """Those that are held are let go where they are; one that is lost where the leg began leads nobody back."""
+    done: list[str] = []
+
+    class Leading(Desk):
+        async def lead(self, *_: object) -> None:
+            done.append("led")
+
+        async def let_go(self, *_: object) -> None:
+            done.append("let go")
+
+    made = scene(switch_steps(LEG, Part.ALL), desk=Leading())
+    found = asyncio.run(steps._lead(replace(made, run=replace(made.run, lost=said, lost_end=end))))
+    assert (done, found) == ((["led"], None) if led else (["let go"], LEFT_OUT))
+
+
+@pytest.mark.parametrize(
+    ("whys", "error"),
+    [
+        ([ReasonKind.NOT_COPIED, ReasonKind.MOVING], NotYetError),
+        ([ReasonKind.NOT_COPIED, ReasonKind.METADATA], positions.GroupsBlockedError),
+        ([ReasonKind.METADATA], positions.GroupsBlockedError),
+    ],
+)
+def test_what_does_not_pass_by_itself_is_not_waited_for(
+    whys: list[ReasonKind], error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also beside what does: applications are held up meanwhile."""
+    reasons = tuple(Reason(why, f"shop: {why.value}", "") for why in whys)
+    states = GroupState.EMPTY, GroupState.DEAD
+    plan = GroupPlan("shop", GroupKind.CLASSIC, *states, (), reasons, GroupStep.REFUSED)
+
+    async def selected(*_: object) -> tuple[GroupsPlan]:
+        return (GroupsPlan("move", (plan,), "h"),)
+
+    monkeypatch.setattr(positions, "selected", selected)
+    with pytest.raises(error):
+        asyncio.run(positions.stage_groups(scene(switch_steps(LEG, Part.ALL), WAVE.name)))

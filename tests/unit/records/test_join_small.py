@@ -127,6 +127,16 @@ def test_a_row_is_all_up_to_the_first_other_batch(
     assert header.max_timestamp == max(record.timestamp for record in records)
 
 
+def test_the_spans_of_a_row_are_where_its_records_lay() -> None:
+    """One for all that follow each other, also of batches of several records on both sides of a gap."""
+    one, two, three = (of(*((5, None, b"v", ()),) * count) for count in (1, 2, 3))
+    stored = {10: two, 12: one, 20: three, 23: two, 30: one, 41: two}
+    row = row_of(b"".join(batch.stored(at) for at, batch in stored.items()), 10)
+    assert row is not None
+    assert row.spans == [(10, 3), (20, 5), (30, 1), (41, 2)]
+    assert row.end == 43
+
+
 @given(st.lists(PLAIN, min_size=1, max_size=5), st.data())
 def test_a_flipped_bit_ends_the_row_before_it(batches: list[Batch], data: st.DataObject) -> None:
     """Any bit of a batch under its CRC, or of it: what is before is joined, the batch itself is left for others."""

@@ -128,6 +128,18 @@ def test_who_is_led_elsewhere_as_a_switch_begins_goes_there_if_it_is_given_up() 
         assert (orders.phase, orders.target) == (Phase.GOING, route("new", 2))
 
 
+def test_who_is_led_on_while_it_connects_pauses_there_and_goes_on() -> None:
+    """O4: a consumer connects without the lock, so that it may be told meanwhile."""
+    orders = opened()
+    orders.on_route(route("new", 2), "")
+    orders.paused()
+    orders.on_route(route("newest", 3), "")
+    orders.connected(route("new", 2))
+    assert (orders.phase, orders.route) == (Phase.PAUSING, route("new", 2))
+    assert orders.paused() == ""
+    assert (orders.phase, orders.target) == (Phase.GOING, route("newest", 3))
+
+
 def test_topics_that_it_asks_for_while_it_has_still_to_pause_are_those_of_where_it_is() -> None:
     """A transaction that a switch waits for writes to them; elsewhere nothing is known of them."""
     orders = opened(route(a="a"))

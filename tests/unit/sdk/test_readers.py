@@ -242,6 +242,24 @@ def test_a_consumer_counts_errors_that_its_application_is_told(monkeypatch: pyte
     assert (found.records, found.bytes, found.errors) == (2, 6, 2)
 
 
+def test_an_error_behind_records_is_told_by_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records count as given out, so they are given out; the error is not lost, and is told once."""
+    ready: list[list[Message]] = [[Message(topic="a", value=b"1", offset=0)]]
+
+    def consume(*_: Any) -> list[Message]:
+        if not ready:
+            raise KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+        return ready.pop(0)
+
+    monkeypatch.setattr(PlainConsumer, "consume", consume, raising=False)
+    consumer, _, _ = reading()
+    assert [one.value() for one in consumer.consume(3, 10)] == [b"1"]
+    ready.append([Message(topic="a", value=b"2", offset=1)])
+    with pytest.raises(KafkaException):
+        consumer.consume(1, 0)
+    assert [one.value() for one in consumer.consume(1, 0)] == [b"2"]
+
+
 @pytest.mark.parametrize("commits", [False, True])
 def test_where_a_consumer_stood_as_its_session_ended_is_handed_over_only_where_its_cluster_is_lost(
     commits: bool,

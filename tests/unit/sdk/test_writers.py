@@ -88,3 +88,21 @@ def test_an_application_may_initialize_its_transactions_anew_after_a_switch() ->
     producer.init_transactions()
     producer.begin_transaction()
     assert PlainProducer.made[1].calls == ["init", "begin"]
+
+
+def test_what_a_callback_wrote_as_all_seemed_acknowledged_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread served it between the look at what is outstanding and the answer to the switch."""
+    producer = Producer({**SETTINGS, "route.topics": ["a"]})
+    outstanding, flushed = iter([0, 1, 0, 0]), list[int]()
+
+    def flush(self: PlainProducer, timeout: float = 0) -> int:
+        flushed.append(len(Told.last.ready_for))
+        return 0
+
+    monkeypatch.setattr(PlainProducer, "flush", flush)
+    monkeypatch.setattr(PlainProducer, "__len__", lambda _: next(outstanding, 0))
+    Told.last.prepare("s")
+    producer.flush(1)
+    assert flushed[:2] == [0, 0]
+    assert Told.last.ready_for == [("s", {}, {})]
+    assert next(outstanding, None) is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from anabranch.kafka import transactional
 from anabranch.kafka import transactional_write as writing
 from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
@@ -227,3 +230,48 @@ def test_a_batch_whose_acknowledgement_was_lost_is_written_once(
         assert (writer.retries, sink.seen()) == (1, 8 * RECORDS)
 
     play(target, scene)
+
+
+@pytest.mark.parametrize("code", [47, 48, 49, 90])
+@pytest.mark.parametrize("commit", [True, False])
+def test_an_end_that_a_coordinator_refuses_to_a_former_owner_is_none(
+    code: int, commit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The id was taken over, or the transaction has timed out: what was written in it is aborted, and not there."""
+
+    async def refuses(*_: Any) -> Any:
+        return SimpleNamespace(error_code=code)
+
+    monkeypatch.setattr(transactional, "ask_coordinator", refuses)
+    owner = transactional.TransactionalProducer("id", 7, 0)
+    cluster = SimpleNamespace(name="new", check=lambda *_: None)
+    with pytest.raises(FencedError):
+        asyncio.run(end(cast(Cluster, cluster), owner, commit=commit))
+
+
+def test_what_a_broker_refuses_that_leads_no_more_is_sent_to_the_one_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The leader is remembered from batch to batch, until it does not take one."""
+    monkeypatch.setattr(writing, "PATIENCE_S", 5.0)
+    place = TopicPartition("led", 0)
+    with Simulated(ClusterSpec(name="two", brokers=2), 1) as target:
+
+        def move(one: SimulatedCluster) -> None:
+            one.move_leader(one.partition("led", 0), 3 - one.partition("led", 0).leader)
+
+        async def scene(cluster: Cluster) -> int:
+            await create_topic(cluster, "led", 1, 2, {})
+            await until_led(cluster, ["led"])
+            owner = await take_over(cluster, "id", 60_000)
+            await add_partitions(cluster, owner, [place])
+            writer = PartitionWriter(cluster)
+            for number in range(2):
+                await writer.write(place, owner, iter([packed().sealed(owner, RECORDS * number)]))
+                target.served.do(move)
+            await end(cluster, owner, commit=True)
+            return writer.retries
+
+        assert on(ClusterContext("two", tuple(target.bootstrap.split(","))), scene) >= 1
+        held = target.served.do(lambda one: entries(one.partition("led", 0), committed=False))
+        assert len(held) == 2 * RECORDS

@@ -231,6 +231,13 @@ def test_what_was_aborted_in_the_source_is_not_looked_for(both: tuple[Simulated,
     assert compared(both, "aborted", source, [stored()], MappedRange(3, 0, 2)) == (2, [])
 
 
+def test_each_of_the_aborted_transactions_of_a_producer_is_left_out(both: tuple[Simulated, Simulated]) -> None:
+    """A marker ends the first of them, and not those that follow."""
+    hidden = stored(attributes=TRANSACTIONAL, producer=7)
+    source = [hidden, 7, hidden, hidden, 7, stored()]
+    assert compared(both, "aborted-again", source, [stored()], MappedRange(8, 0, 2)) == (2, [])
+
+
 def test_foreign_records_behind_the_last_copy_are_in_its_chunk() -> None:
     """A chunk behind the pin's end is none that is compared."""
     ranges = OffsetMap.of([MappedRange(0, 0, CHUNK)]).advance(CHUNK, CHUNK + 3)

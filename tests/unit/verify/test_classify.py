@@ -193,6 +193,15 @@ def test_a_copy_of_what_lies_before_the_pin_is_displaced() -> None:
     assert classify(rows([], [], []), stray, lane, {(77, 0): 13}) == [(FindingKind.DUPLICATE, 13, 15, NONE)]
 
 
+@pytest.mark.parametrize("copy", [9, 20])
+def test_a_copy_right_beside_the_pin_is_displaced(copy: int) -> None:
+    """The record is there, before or behind what was compared: it is not missing."""
+    stray = rows([15], [15], [(77, 0)])
+    lane = replace(identity(20).lane(), source=(10, 20), target=(10, 20))
+    found = classify(stray, rows([], [], []), lane, in_target={(77, 0): copy})
+    assert found == [(FindingKind.DISPLACED, 15, copy, NONE)]
+
+
 def test_what_the_cleaner_may_have_taken_is_gone() -> None:
     """Excused absences are no differences; one that is not excused is."""
     logs = identity(10)
