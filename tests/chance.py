@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -48,11 +49,14 @@ def derived(number: int, fixed: int) -> int:
 
 
 def seed(fixed: int, *, is_chosen: bool = False) -> int:
-    """A test's seed; a new one is printed.  One that was chosen since it leads where the test looks is never new."""
+    """A test's seed; a new one is printed, beside what programs that tests begin answer on their standard output.
+
+    One that was chosen since it leads where the test looks is never new.
+    """
     if NUMBER is None or is_chosen:
         return fixed
     drawn = derived(NUMBER, fixed)
-    print(f"seed {drawn} (in CI: {fixed}), again with {_VARIABLE}={NUMBER}")
+    print(f"seed {drawn} (in CI: {fixed}), again with {_VARIABLE}={NUMBER}", file=sys.stderr)
     return drawn
 
 

@@ -23,7 +23,8 @@ def test_new_seeds_follow_from_the_number_of_the_run(
     """Each from its fixed one, so that it is the same whatever ran before; the number is printed."""
     monkeypatch.setattr(chance, "NUMBER", 12)
     first = [chance.seed(7), chance.seed(8)]
-    assert "ANABRANCH_SEEDS=12" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "ANABRANCH_SEEDS=12" in told.err and not told.out
     assert [chance.seed(8), chance.seed(7)] == first[::-1]
     monkeypatch.setattr(chance, "NUMBER", 13)
     assert not {chance.seed(7), chance.seed(8)} & {*first, 7, 8}
@@ -33,7 +34,7 @@ def test_a_chosen_seed_is_never_new(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     """And nothing is printed of it."""
     monkeypatch.setattr(chance, "NUMBER", 12)
     assert chance.seed(7, is_chosen=True) == 7
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
 
 
 def told(monkeypatch: pytest.MonkeyPatch, said: str | None) -> tuple[int | None, str | None]:
