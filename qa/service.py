@@ -92,9 +92,9 @@ class Served:
         return found.json
 
 
-def until(condition: Callable[[], object]) -> None:
+def until(condition: Callable[[], object], patience_s: float = TIMEOUT_S) -> None:
     """Wait for a condition; raises AssertionError, which says who waited, where it never holds."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() >= deadline:
             frames = [frame for frame in traceback.extract_stack() if Path(frame.filename).is_relative_to(ROOT)]

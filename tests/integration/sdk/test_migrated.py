@@ -14,6 +14,7 @@ import pytest
 
 from anabranch.sandbox import SandboxCluster
 from qa.service import until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.chance import seed
 from tests.integration.links.topics import create, delete_records, fresh, numbered, produce
 from tests.integration.sdk.lab import Lab, stored
@@ -77,7 +78,7 @@ class Migrated:
                 killed = True
             return not run["is_open"]
 
-        until(ended)
+        until(ended, LONG_TIMEOUT_S)
         run = self.runs()[0]["run"]
         assert (run["what"], run["state"], run["why"]) == (verb, "done", "")
         return run

@@ -14,6 +14,7 @@ import pytest
 
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from qa.service import Served, serving, until
+from qa.timeouts import LONG_TIMEOUT_S
 from tests.chance import is_full
 from tests.integration.links.topics import create, numbered, produce
 
@@ -35,7 +36,7 @@ def did(served: Served, verb: str, body: object) -> Any:
     begun = served.ask("POST", f"/api/v1/plans/{plan.json['id']}/apply", {"hash": plan.json["hash"]}, role="approver")
     assert begun.status == 202, begun.body
     where = begun.headers["location"]
-    until(lambda: served.get(where)["state"] != "running")
+    until(lambda: served.get(where)["state"] != "running", LONG_TIMEOUT_S)  # it may be a job of Spark's
     ended = served.get(where)
     assert ended["state"] == "done", ended
     return ended["report"]

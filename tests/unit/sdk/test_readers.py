@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message, TopicPartition
 
 from anabranch.sdk import Consumer, LostAssignmentError, StaleMessageError, StaleOffsetError
+from qa.timeouts import TIMEOUT_S
 from tests.unit.sdk.stand import SETTINGS, Log, PlainConsumer, Told, put_in
 
 pytestmark = pytest.mark.unit
@@ -253,7 +254,7 @@ def test_an_error_behind_records_is_told_by_the_next_call(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(PlainConsumer, "consume", consume, raising=False)
     consumer, _, _ = reading()
-    assert [one.value() for one in consumer.consume(3, 10)] == [b"1"]
+    assert [one.value() for one in consumer.consume(3, TIMEOUT_S)] == [b"1"]
     ready.append([Message(topic="a", value=b"2", offset=1)])
     with pytest.raises(KafkaException):
         consumer.consume(1, 0)

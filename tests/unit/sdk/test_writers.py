@@ -8,6 +8,7 @@ import pytest
 
 from anabranch.sdk import Producer, SwitchingError
 from anabranch.sdk.orders import Phase
+from qa.timeouts import TIMEOUT_S
 from tests.unit.sdk.stand import SETTINGS, PlainProducer, Told, put_in
 
 pytestmark = pytest.mark.unit
@@ -102,7 +103,7 @@ def test_what_a_callback_wrote_as_all_seemed_acknowledged_is_waited_for(monkeypa
     monkeypatch.setattr(PlainProducer, "flush", flush)
     monkeypatch.setattr(PlainProducer, "__len__", lambda _: next(outstanding, 0))
     Told.last.prepare("s")
-    producer.flush(1)
+    producer.flush(TIMEOUT_S)
     assert flushed[:2] == [0, 0]
     assert Told.last.ready_for == [("s", {}, {})]
     assert next(outstanding, None) is None
