@@ -44,20 +44,24 @@ def test_the_pages_do_what_is_promised(group: str, pytestconfig: pytest.Config) 
     assert (WEB / "node_modules").is_dir(), "run `make web` first"
     assert (ROOT / "src/anabranch/service/static/index.html").is_file(), "run `make web` first"
     script = "".join(f"import './tests/{file}.test.mjs';" for file in GROUPS[group])
-    done = subprocess.run(
-        ["node", "--test-reporter=spec", "--input-type=module", "--eval", script],
-        cwd=WEB,
-        env={
-            **os.environ,
-            "ANABRANCH_PYTHON": sys.executable,
-            "NO_COLOR": "1",
-            "ANABRANCH_TIER": pytestconfig.getoption("--tier"),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=max(1200.0, 20 * TIMEOUT_S),
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            ["node", "--test-reporter=spec", "--input-type=module", "--eval", script],
+            cwd=WEB,
+            env={
+                **os.environ,
+                "ANABRANCH_PYTHON": sys.executable,
+                "NO_COLOR": "1",
+                "ANABRANCH_TIER": pytestconfig.getoption("--tier"),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=8 * TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        told = error.stdout or b""
+        raise AssertionError(f"not done: {told.decode() if isinstance(told, bytes) else told}") from None
     failing = done.stdout.rpartition("failing tests:")[2]  # all of it, where none is told
     assert done.returncode == 0, f"{failing[:6000]}\n...\n{done.stdout[-3000:]}"
