@@ -457,10 +457,11 @@ def broken(batch: bytes, at: int = 70) -> bytes:
         with_crc(bytearray(plain(5)[:22] + b"\x0d" + plain(5)[23:])),
         plain(5)[:16] + b"\x03" + plain(5)[17:],
         plain(5)[:8] + bytes(4) + plain(5)[12:],
+        plain(5)[:8] + (-12).to_bytes(4, "big", signed=True) + plain(5)[12:],
     ],
     ids=[
         *("with gaps", "marker", "aborted", "append time", "emptied", "offsets go back", "negative length"),
-        *("codec", "magic", "length"),
+        *("codec", "magic", "length", "length that leads nowhere"),
     ],
 )
 def test_nothing_is_dropped_or_written_again_on_the_word_of_broken_bytes(bad: bytes) -> None:
