@@ -357,4 +357,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if code_of(answer) not in AGAIN:\n            return answer",
         "a group whose coordinator moved cannot be moved for half a minute, and then fails",
     ),
+    Mutant(
+        "refused-group-not-in-the-hash",
+        "groups/plan.py",
+        "return [group.group, group.step]",
+        "return [group.step]",
+        "a plan in which another group is refused passes for the one that was shown",
+    ),
 )

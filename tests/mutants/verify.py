@@ -272,4 +272,11 @@ MUTANTS: tuple[Mutant, ...] = (
         "        firsts.clear()",
         "records of a second aborted transaction of a producer count as the source's",
     ),
+    Mutant(
+        "verify-shift-from-before-the-pin",
+        "verify/pins.py",
+        "inside = self.source_from <= self.target_from - shift and self",
+        "inside = self",
+        "records that lie before what is compared are told as compared",
+    ),
 )

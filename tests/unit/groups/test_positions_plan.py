@@ -129,6 +129,9 @@ def test_a_plans_hash_is_of_what_it_rests_on() -> None:
     assert len({first, *(plan(other, ["g"]).hash for other in others)}) == 5
     moving = [snapshot(group({A: Commit(at)}), later={"g": {A: Commit(at + 1)}}) for at in (12, 13)]
     assert len({first, *(plan(one, ["g"]).hash for one in moving)}) == 2
+    refused = [plan(snapshot(group({A: Commit(at)}, name)), [name]) for name, at in (("g", 33), ("g", 40), ("h", 33))]
+    assert {one.groups[0].step for one in refused} == {GroupStep.REFUSED}
+    assert refused[0].hash == refused[1].hash != refused[2].hash
 
 
 def test_topics_that_do_not_count_are_left_out_and_counted() -> None:

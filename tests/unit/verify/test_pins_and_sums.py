@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -76,6 +77,17 @@ def test_what_a_map_tells_of_no_more_is_not_compared() -> None:
     for starts in ((90, 40), (100, 50), (90, 50), (100, 40)):
         found = pin("lane", WHERE, WHERE, ranges, *(LogEnds(start, FAR) for start in starts), since=(10, 5))
         assert (found.source_from, found.target_from) == (100, 50)
+
+
+def test_one_number_tells_positions_only_where_each_target_offset_is_a_copy_from_within_the_pin() -> None:
+    """Not with a foreign record, nor with a copy of what lies before or behind it."""
+    one = wide([(0, 0, 100)])
+    assert one.shift == 2
+    assert replace(one, source_from=one.source_from + 1).shift is None
+    assert replace(one, source_to=one.source_to - 1).shift is None
+    assert replace(one, target_from=one.target_from + 1, target_to=one.target_to - 1).shift == 2
+    assert wide([(0, 0, 100), (0, 1, 100)]).shift is None
+    assert replace(one, target_to=one.target_from).shift == 0
 
 
 def test_a_second_run_begins_where_the_first_ended() -> None:
