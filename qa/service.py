@@ -34,8 +34,6 @@ from anabranch.store.database import open_database
 from qa.timeouts import TIMEOUT_S
 from qa.trial_stand_in import start_stand_in
 
-ROOT = Path(__file__).parents[1]
-
 
 @dataclass(frozen=True)
 class Answered:
@@ -97,8 +95,8 @@ def until(condition: Callable[[], object], patience_s: float = TIMEOUT_S) -> Non
     deadline = time.monotonic() + patience_s
     while not condition():
         if time.monotonic() >= deadline:
-            frames = [frame for frame in traceback.extract_stack() if Path(frame.filename).is_relative_to(ROOT)]
-            waited = " < ".join(f"{Path(one.filename).name}:{one.lineno}: {one.line}" for one in frames[-2:-4:-1])
+            callers = reversed(traceback.extract_stack(limit=3)[:-1])
+            waited = " < ".join(f"{Path(one.filename).name}:{one.lineno}: {one.line}" for one in callers)
             raise AssertionError(f"it never held: {waited}")
         time.sleep(0.01)
 

@@ -13,11 +13,9 @@ from kafka.protocol.producer import ProduceRequest
 
 from anabranch.kafka.partitions import new_producer_id
 from anabranch.kafka.security import open_cluster
-from anabranch.records.encode import body_of, seal
-from anabranch.records.header import TRANSACTIONAL
-from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import SandboxCluster
 from tests.integration.kafka.security import context_of
+from tests.unit.asking import open_batch
 
 _WRITER = """
 import sys, time
@@ -53,20 +51,12 @@ def write_without_a_coordinator(cluster: SandboxCluster, topic: str, values: lis
     Brokers from 3.6 on ask the coordinator first, unless ``transaction.partition.verification.enable`` is off.
     """
     at = time.time_ns() // 1_000_000 - age_ms
-    records = [Record(0, at, TimestampType.CREATE_TIME, None, value) for value in values]
 
     async def write() -> int:
         async with open_cluster(context_of(cluster, "admin")) as client:
             producer_id = await new_producer_id(client)
             _, part = await client.partition(topic, 0)
-            batch = seal(
-                body_of(records, list(range(len(records)))),
-                count=len(records),
-                last_offset_delta=len(records) - 1,
-                timestamps=(at, at),
-                attributes=TRANSACTIONAL,
-                producer=(producer_id, 0, 0),
-            )
+            batch = open_batch(producer_id, values, at)
             data = ProduceRequest.TopicProduceData
             request = ProduceRequest(
                 transactional_id=f"ghost-{topic}",

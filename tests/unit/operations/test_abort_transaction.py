@@ -14,10 +14,9 @@ from anabranch.model.plans import PlanChangedError
 from anabranch.model.topics import TopicPartition
 from anabranch.model.transactions import AbortPlan, AbortReport
 from anabranch.operations.links import abort_transaction as aborting
-from anabranch.records.encode import body_of, seal
-from anabranch.records.header import TRANSACTIONAL, read_header
-from anabranch.records.record import Record, TimestampType
+from anabranch.records.header import read_header
 from qa.blocking import between
+from tests.unit.asking import open_batch
 from tests.unit.link_lab import LINK, SOURCE_END, A, B, Lab, append, lab
 
 pytestmark = pytest.mark.unit
@@ -34,21 +33,12 @@ def made() -> Iterator[Lab]:
 def left_open(made: Lab, values: Sequence[bytes], age_ms: int, at: TopicPartition = A) -> int:
     """Append a transactional batch that no coordinator knows of; returns the producer id."""
     written = now_ms() - age_ms
-    records = [Record(0, written, TimestampType.CREATE_TIME, None, value) for value in values]
-
     producer = made.on(made.source, new_producer_id)
-    batch = seal(
-        body_of(records, list(range(len(records)))),
-        count=len(records),
-        last_offset_delta=len(records) - 1,
-        timestamps=(written, written),
-        attributes=TRANSACTIONAL,
-        producer=(producer, 0, 0),
-    )
+    batch = open_batch(producer, values, written)
 
     def write(cluster: SimulatedCluster) -> None:
         partition = cluster.partition(at.topic, at.partition)
-        partition.led.log.append(bytes(batch), read_header(batch), partition.leader_epoch, written)
+        partition.led.log.append(batch, read_header(batch), partition.leader_epoch, written)
         cluster.appended(partition)
 
     made.here.served.do(write)
