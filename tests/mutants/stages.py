@@ -9,6 +9,8 @@ import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from tests.again import SIMULATED
+
 ROOT = Path(__file__).parents[2]
 _STORE = ("--only-tier", "test", "tests/integration/store", "-k", "sqlite")
 """The store on a file, which needs no process; its tests are beside those of PostgreSQL."""
@@ -16,12 +18,13 @@ WHOLE: Mapping[str, tuple[str, ...]] = {
     "unit": ("--only-tier", "unit", "tests"),
     "simulation": ("--tier", "test", "tests/simulation", "-k", "seeds_hold or short_life or while_runs_are_retired"),
     "served": ("--only-tier", "test", "tests/unit"),
+    "links": ("--only-tier", "test", *SIMULATED),
     "store": _STORE,
 }
 """The stages as they are run without a break; the first has all that is near to any package.
 
 What is ``served`` needs no broker's process either, but a socket, real time or a Python of its own: too much for the
-tier ``unit``.
+tier ``unit``.  ``links`` are whole commands on clusters that are simulated.
 """
 _PURE, _FEW = ("tests/unit", "tests/model"), 12
 """Where tests without a process are; of more files than this, that import a module, none is likelier than another."""
@@ -49,10 +52,10 @@ def of_package(package: str) -> list[tuple[str, tuple[str, ...]]]:
     """The stages for a break in a package, the likeliest to fail first."""
     near = f"tests/unit/{package}"
     unit = ("unit", (*WHOLE["unit"], f"--ignore={near}"))
-    simulation, served = ("simulation", WHOLE["simulation"]), ("served", WHOLE["served"])
+    simulation, served, links = ((name, WHOLE[name]) for name in ("simulation", "served", "links"))
     if package == "store":
         return [("store", WHOLE["store"]), unit, served]
-    then = [simulation, unit, served] if package in _LIVED else [unit, served, simulation]
+    then = [simulation, unit, links, served] if package in _LIVED else [unit, links, served, simulation]
     return [*([("near", ("--only-tier", "unit", near))] if (ROOT / near).is_dir() else []), *then]
 
 
