@@ -88,6 +88,8 @@ ABOVE = (
 """What is built upon copying.  That no chapter of copying imports it is what lets it change without them."""
 _RESTS_ON_NONE = ("CHANGELOG.md", "tests/full.py", str(LEDGER.relative_to(ROOT)), "tests/mutants.json")
 """Which tests a chapter ran stands in the ledger."""
+OF_PURE = ("tests/mutants/", "tests/minutes.py", "tests/unit/cli/printing.py")
+"""What no test but those of the chapter ``pure`` imports."""
 Files = Mapping[str, str]
 """Path to the hash of what it holds."""
 
@@ -158,6 +160,8 @@ def may_rest_on(name: str, path: str) -> bool:
     """Whether a change of this file makes a chapter due again."""
     if path in _RESTS_ON_NONE or chapter_of(path) not in {name, None}:
         return False
+    if path.startswith(OF_PURE):
+        return name == "pure"
     return not (name in COPIES and path.startswith(ABOVE))
 
 

@@ -1,4 +1,4 @@
-"""Why the chapters of copying need not run again for a change of what is built upon copying: they do not import it."""
+"""Why chapters need not run again for some changes: they do not import what changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tests.full import ABOVE, CHAPTERS, COPIES, ROOT
+from tests.full import ABOVE, CHAPTERS, COPIES, OF_PURE, ROOT
 
 pytestmark = pytest.mark.test
 STARTED = (
@@ -74,6 +74,14 @@ def test_a_chapter_of_copying_rests_on_nothing_above(name: str) -> None:
     reached = named.union(*(product().find_upstream_modules(module) for module in named))
     assert len(reached) > 50, "the chapter tests the product"
     assert not sorted(module for module in reached if is_above(module))
+
+
+@pytest.mark.parametrize("name", sorted(set(CHAPTERS) - {"pure"}))
+def test_what_only_tests_without_a_process_use_is_imported_by_no_other_chapter(name: str) -> None:
+    """Nor is it gone."""
+    files = (str(file.relative_to(ROOT)) for file in files_of_chapter(name))
+    assert not [file for file in files if file.startswith(OF_PURE)]
+    assert all((ROOT / path).exists() for path in OF_PURE)
 
 
 @pytest.mark.parametrize("started", STARTED)
