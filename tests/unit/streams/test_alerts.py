@@ -41,7 +41,11 @@ def test_a_stream_that_is_to_run_and_does_not_is_not_alive() -> None:
     assert found(stopped)[alive] is False
     failed = WatchedStream(StreamWanted.STOPPED, StreamState.FAILED, "no such topic", "1 second")
     (told, *_) = conditions(AlertRules(), failed, NOW)
-    assert told.is_true and "failed: no such topic" in told.words
+    assert (told.is_true, told.words) == (True, "it is to run, and is failed: no such topic")
+    lost = WatchedStream(StreamWanted.STOPPED, StreamState.LOST, "", "1 second")
+    assert conditions(AlertRules(), lost, NOW)[0].words == "it is to end, and is lost"
+    assert conditions(AlertRules(), watched(StreamState.LOST), NOW)[0].words == "it is to run, and is lost"
+    assert conditions(AlertRules(), watched(), NOW)[0].words == ""
 
 
 def test_limits_are_of_what_was_told_and_what_was_not_is_not_known() -> None:
