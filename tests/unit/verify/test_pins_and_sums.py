@@ -231,8 +231,8 @@ def test_the_sums_of_a_lane_are_those_of_all_its_rounds_and_a_differing_chunk_is
         for part in parts:
             seen.append((part.lane, part.pin.source_from, part.pin.source_to))
             chunk = chunk_of(part.pin.source_from)
-            lane = {part.lane: {chunk: first}}
-            work.finish([part], [lane, lane, lane if chunk != 2 else {part.lane: {chunk: more}}])
+            equal = {part.lane: {chunk: first}}
+            work.finish([part], [equal, equal, equal if chunk != 2 else {part.lane: {chunk: more}}])
     assert seen == [(0, 3, 2 * CHUNK), (0, 2 * CHUNK, 2 * CHUNK + 3)]
     lane = work.lanes[0]
     assert (lane.source, lane.target, lane.uncommitted) == (first.plus(first), first.plus(first), first.plus(more))
