@@ -16,7 +16,7 @@ Not a difference, counted as *gone*: what retention or compaction took from one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 
@@ -86,14 +86,6 @@ class FindingCounts:
     """How many records of each kind; kinds without any are absent."""
 
     by_kind: Mapping[FindingKind, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, kinds: Iterable[int]) -> FindingCounts:
-        """Count kinds."""
-        found: dict[FindingKind, int] = {}
-        for kind in kinds:
-            found[FindingKind(kind)] = found.get(FindingKind(kind), 0) + 1
-        return cls(found)
 
     def plus(self, other: FindingCounts) -> FindingCounts:
         """Both together."""

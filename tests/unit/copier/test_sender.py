@@ -13,6 +13,7 @@ from anabranch.copier.target import sender as module
 from anabranch.copier.target.sender import Sender
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.connection import Connection
+from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import Frame, FramePool
 from anabranch.kafka.partitions import OffsetAnswer
 from anabranch.model.clock import now_ms
@@ -20,8 +21,9 @@ from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode
 from anabranch.model.link import ModePolicy
 from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
+from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.protocol.endings import Ending, OwnershipEnded
+from anabranch.protocol.endings import Ending, OwnershipEnded, Stop
 from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import IDLE_S, Pipeline
@@ -49,6 +51,7 @@ class Wire:
         self.waiting: list[asyncio.Future[Frame]] = []
         self.aborted: list[str] = []
         self.throttles: list[float] = []
+        self.lost: ConnectionLostError | None = None
 
     @property
     def in_flight(self) -> int:
@@ -61,6 +64,8 @@ class Wire:
 
     def submit(self, *_: object) -> asyncio.Future[Any]:
         """Take a request."""
+        if self.lost is not None:
+            raise self.lost
         self.sent += 1
         self.waiting.append(asyncio.get_running_loop().create_future())
         return self.waiting[-1]
@@ -336,3 +341,201 @@ def test_an_acknowledgement_tells_where_the_target_s_log_begins() -> None:
         return [None if one is None else one.target for one in known]
 
     assert asyncio.run(play()) == [None, 30]
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_batch_that_is_too_large_for_being_joined_is_sent_again_as_it_lies_in_the_source(joined: bool) -> None:
+    """One that was not joined is what a person must see to."""
+
+    async def play() -> Lane:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        lane.fetched.has_joined = joined
+        task = sending(lane, sender)
+        await settled()
+        wire.answer((0, 10, -1))
+        await settled()
+        await ended(task)
+        return lane
+
+    lane = asyncio.run(play())
+    assert (lane.fetched.joins, lane.fetched.has_joined, lane.copied.position) == (not joined, False, 0)
+    if joined:
+        assert (lane.phase, lane.stopped) == (LanePhase.TAKING, None)
+        assert lane.ended is not None and (lane.ended.reason, lane.ended.code) == (Ending.TOO_LARGE, 10)
+    else:
+        assert lane.stopped is not None and (lane.stopped.reason, lane.stopped.offset) == (Stop.TOO_LARGE, 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "phase", "reason"),
+    [
+        (87, LanePhase.STOPPED, Stop.INVALID_RECORD),
+        (29, LanePhase.STOPPED, Stop.NOT_ALLOWED),
+        (45, LanePhase.TAKING, Ending.OUT_OF_ORDER),
+        (47, LanePhase.TAKING, Ending.FENCED),
+        (20, LanePhase.TAKING, Ending.TOO_FEW_REPLICAS),
+    ],
+)
+def test_a_refused_batch_counts_as_nothing_copied(code: int, phase: LanePhase, reason: Stop | Ending) -> None:
+    """What a person must see to stops the lane, also where batches were joined; else it is taken over again."""
+
+    async def play() -> Lane:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        lane.fetched.has_joined = True
+        task = sending(lane, sender)
+        await settled()
+        wire.answer((0, code, -1))
+        await settled()
+        await ended(task)
+        return lane
+
+    lane = asyncio.run(play())
+    found = lane.stopped if phase is LanePhase.STOPPED else lane.ended
+    assert lane.phase is phase and found is not None and (found.reason, found.code) == (reason, code)
+    assert (lane.copied.position, lane.copied.tally.records, lane.fetched.joins) == (0, 0, True)
+
+
+def test_an_acknowledgement_that_contradicts_the_offset_map_stops_the_lane() -> None:
+    """The target already holds records of the lane there: which of them are there twice must be looked at."""
+
+    async def play() -> Lane:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        lane.copied.book.append(MappedRange(0, 0, 50))
+        task = sending(lane, sender)
+        await settled()
+        wire.answer((0, 0, 40))
+        await settled()
+        await ended(task)
+        return lane
+
+    lane = asyncio.run(play())
+    assert lane.stopped is not None and (lane.stopped.reason, lane.stopped.offset) == (Stop.DIVERGED, 0)
+    assert lane.starts is None
+
+
+def test_what_was_acknowledged_is_counted_with_its_bytes_and_how_old_it_was() -> None:
+    """A batch without a time has no age."""
+
+    async def play(timestamp: int) -> tuple[int, int, int, int | None]:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        batch = memoryview(bytearray(encode([Record(0, timestamp, TimestampType.CREATE_TIME, b"k", b"v")] * 3)))
+        lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(0, 3),)))
+        task = asyncio.create_task(sender.run())
+        await settled()
+        wire.answer((0, 0, 7))
+        await settled()
+        await ended(task)
+        tally = lane.copied.tally
+        tally.measure(1.0)
+        assert (lane.copied.target_end, list(lane.copied.book.map)) == (10, [MappedRange(0, 7, 3)])
+        return lane.copied.position, tally.records, tally.bytes - len(batch), tally.latency_ms
+
+    assert asyncio.run(play(now_ms() + 3_600_000)) == (3, 3, 0, 0)
+    assert asyncio.run(play(-1)) == (3, 3, 0, None)
+    *_, age = asyncio.run(play(now_ms() - 3_600_000))
+    assert age is not None and age >= 3_600_000
+    *_, age = asyncio.run(play(0))
+    assert age is not None and age > 1_700_000_000_000
+
+
+def test_a_batch_whose_bytes_are_corrupt_is_not_sent_and_the_others_are() -> None:
+    """Its lane stops at the batch, and nothing of it is in flight."""
+
+    async def play() -> tuple[list[Lane], int]:
+        lanes, wire = [made(0), made(1)], Wire("1")
+        sender = won(lanes[0], wire, 1)
+        won(lanes[1], wire, 2).close()
+        sender.add(lanes[1], cast(Any, None))
+        queued(lanes[1])
+        batch = bytearray(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")]))
+        header = read_header(batch, 0)._replace(base_offset=17)
+        batch[-1] ^= 1
+        lanes[0].fetched.put(FetchedBatch(memoryview(batch), 0, header, None, (OffsetSpan(0, 1),)))
+        task = asyncio.create_task(sender.run())
+        await settled()
+        wire.answer((1, 0, 0))
+        await settled()
+        await ended(task)
+        return lanes, wire.sent
+
+    (corrupt, good), sent = asyncio.run(play())
+    assert corrupt.stopped is not None and (corrupt.stopped.reason, corrupt.stopped.offset) == (Stop.CORRUPT, 17)
+    assert (sent, good.phase, good.copied.position) == (1, LanePhase.RUNNING, 1)
+
+
+def test_a_connection_that_is_lost_as_a_request_is_made_takes_nothing() -> None:
+    """It ends by itself then, and with it the ownerships that had something in flight."""
+
+    async def play() -> tuple[int, Lane, int]:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        wire.lost = ConnectionLostError("new", "1", "gone")
+        queued(lane)
+        size = sender._send(sender._choose())
+        await settled()
+        before = lane.copied.position
+        for told in wire.on_close:
+            told(wire.lost)
+        return size, lane, before
+
+    size, lane, before = asyncio.run(play())
+    assert (size, before, lane.phase) == (0, 0, LanePhase.TAKING)
+    assert lane.ended is not None and (lane.ended.reason, lane.ended.detail) == (Ending.DISCONNECTED, "gone")
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_an_idle_lane_whose_leader_refuses_for_good_stops_and_one_whose_leader_is_gone_waits(
+    lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection that ends tells its lanes by itself."""
+
+    async def list_offset(*_: object, epoch: int) -> OffsetAnswer:
+        if lost:
+            raise ConnectionLostError("new", "1", "gone")
+        return OffsetAnswer(29, 0, -1)
+
+    monkeypatch.setattr(module, "list_offset", list_offset)
+
+    async def play() -> Lane:
+        lane = made()
+        sender = won(lane, Wire("1"), 1, idle_s=2 * IDLE_S)
+        active = lane.active
+        assert active is not None
+        await sender._check_epoch(lane, active)
+        assert not active.is_checking
+        return lane
+
+    lane = asyncio.run(play())
+    if lost:
+        assert (lane.phase, lane.stopped, lane.ended) == (LanePhase.RUNNING, None, None)
+    else:
+        assert lane.stopped is not None and (lane.stopped.reason, lane.stopped.offset) == (Stop.NOT_ALLOWED, 0)
+
+
+@pytest.mark.parametrize("code", [29, 74])
+def test_what_a_leader_refuses_an_ownership_that_is_over_is_nothing_to_the_next_one(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one has its own leader epoch."""
+
+    async def list_offset(*_: object, epoch: int) -> OffsetAnswer:
+        return OffsetAnswer(code, 0, -1)
+
+    monkeypatch.setattr(module, "list_offset", list_offset)
+
+    async def play() -> Lane:
+        lane, wire = made(), Wire("1")
+        sender = won(lane, wire, 1)
+        before = lane.active
+        assert before is not None
+        lane.end_ownership(before, OwnershipEnded(lane.key, Ending.JOURNAL))
+        won(lane, wire, 2)
+        await sender._check_epoch(lane, before)
+        return lane
+
+    lane = asyncio.run(play())
+    assert (lane.phase, lane.stopped, lane.ended) == (LanePhase.RUNNING, None, None)

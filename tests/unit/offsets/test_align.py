@@ -6,13 +6,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.offsets.align.gaps import Why
-from anabranch.offsets.align.islands import Chain, Island, chain
+from anabranch.offsets.align.gaps import Gap, Why
+from anabranch.offsets.align.islands import Chain, Island, chain, fold_anchors
 from anabranch.offsets.align.lane import Aligned, Bounds
+from anabranch.offsets.align.places import fold_places
 from anabranch.offsets.align.translate import to_source, to_target
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.offsets.translate import Exact
@@ -176,6 +178,43 @@ def test_inside_an_unclear_stretch_both_directions_refuse() -> None:
     assert to_target(found, 0) == Exact(0)
     assert to_target(found, 4) == Exact(3)
     assert to_source(found, 3) == Exact(4)
+
+
+def test_a_position_in_a_gap_before_an_unclear_stretch_is_refused_with_it() -> None:
+    """It would be that of the next copied record, which is one of those that are not told."""
+    left_out, foreign = logs("aFxxxb", "axxb"), logs("axxxb", "aFxxb")
+    assert to_target(left_out, 1) == left_out.unclear[0] and to_target(left_out, 0) == Exact(0)
+    assert to_source(foreign, 1) == foreign.unclear[0] and to_source(foreign, 0) == Exact(0)
+    assert to_source(foreign, 4) == Exact(4)
+
+
+def test_a_position_in_a_gap_before_a_copied_record_is_exact_whatever_is_unclear_behind_it() -> None:
+    """A reader there meets that record first."""
+    left_out, foreign = logs("aFcxxxb", "acxxb"), logs("acxxxb", "aFcxxb")
+    assert left_out.unclear and foreign.unclear
+    for found, position in ((to_target(left_out, 1), 1), (to_source(foreign, 1), 1)):
+        assert isinstance(found, Exact) and found.offset == position and found.reason is not None
+    behind = logs("axxxbQc", "axxbFFc")
+    for found, position in ((to_target(behind, 5), 6), (to_source(behind, 4), 6)):
+        assert isinstance(found, Exact) and found.offset == position and found.reason is not None
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_void"),
+    [((2, 2, 1, 5), True), ((2, 6, 5, 5), True), ((2, 2, 5, 5), True), ((2, 3, 5, 6), False), ((3, 2, 5, 6), True)],
+)
+def test_a_gap_of_which_one_side_has_nothing_is_void(ends: tuple[int, int, int, int], is_void: bool) -> None:
+    """There is nothing to match, and no log is read for it."""
+    gap = Gap(*ends)
+    assert gap.void is is_void
+    assert gap.unclear(Why.LARGE) == (*ends, Why.LARGE)
+
+
+def test_nothing_comes_of_no_rows() -> None:
+    """A task may be given none."""
+    none = np.zeros(0, dtype=np.int64)
+    assert list(fold_anchors(none, none, none, none)) == []
+    assert list(fold_places(none, none, none, none, none)) == []
 
 
 def logs(here: str, there: str, source_start: int = 0, target_start: int = 0) -> Aligned:

@@ -132,12 +132,26 @@ def test_a_note_whose_claim_is_forgotten_is_useless_once_its_marker_is_gone() ->
     assert journal.useless("t-0", 2, E, NOW, 5) == ()
 
 
+def test_a_note_that_is_read_again_changes_nothing() -> None:
+    """Reading on from an earlier offset is harmless, and the note that was written last counts."""
+    journal = log(claim(1))
+    journal.apply_fence(5, FenceKey("t-0", 1), 30)
+    journal.apply_fence(6, FenceKey("t-0", 1), 40)
+    journal.apply_fence(5, FenceKey("t-0", 1), 30)
+    journal.apply_fence(6, FenceKey("t-0", 1), None)
+    assert (journal.marker("t-0", 1), journal.marker("t-0", 2), journal.marker("t-1", 1)) == (40, None, None)
+    assert journal.end == 7
+    journal.apply_fence(7, FenceKey("t-0", 1), None)
+    assert (journal.marker("t-0", 1), journal.end) == (None, 8)
+
+
 def test_a_later_claim_by_somebody_else_is_a_successor() -> None:
     """One's own late claim and a late release are none."""
     assert log(claim(1), claim(2)).successor("t-0", 1) is None
     assert log(claim(1), claim(2, owner="b", state=ClaimState.RELEASED)).successor("t-0", 1) is None
     found = log(claim(1), claim(2), claim(3, owner="b")).successor("t-0", 1)
     assert found is not None and found.producer_id == 3
+    assert log(claim(2, owner="b")).successor("t-0", 1) is None
 
 
 def test_held_counts_what_the_workers_of_one_run_have_not_given_back() -> None:

@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import Claim, ClaimState, GapRecordLog, LogEnd, Ownership, OwnershipEnded, Pause, ReadEnd
+from anabranch.protocol import (
+    Claim,
+    ClaimState,
+    GapRecordLog,
+    LaneStopped,
+    LogEnd,
+    Ownership,
+    OwnershipEnded,
+    Pause,
+    ReadEnd,
+)
 from anabranch.protocol.effects import AppendGapRecords, EmptyTransaction, PaddingProducer, StartPadding
 from anabranch.protocol.endings import Ending
 from anabranch.protocol.gap_padding import PADDING_BURST, OffsetGap, PaddingBudget, fill, gap_records_over
@@ -27,6 +37,7 @@ class Target:
     end: int = 50
     code: int = 0
     started: int = 0
+    lag: int = 0
     extra: int = 0
     known: bool = True
     asked: list[Any] = field(default_factory=list)
@@ -53,7 +64,7 @@ class Target:
                 self.extra = 0
                 return self.code
             case ReadEnd():
-                return LogEnd(0, self.end, self.end)
+                return LogEnd(0, self.end - self.lag, self.end)
             case Pause():
                 return None
         raise AssertionError(effect)
@@ -90,7 +101,14 @@ def test_what_others_have_filled_is_not_filled_again() -> None:
         (Target(code=90), Ending.FENCED),
         (Target(known=False), Ending.JOURNAL),
         (Target(started=53), Ending.NOT_IDENTITY),
+        (Target(started=29), Ending.NOT_IDENTITY),
+        (Target(started=31), Ending.NOT_IDENTITY),
+        (Target(started=51), Ending.BROKER),
+        (Target(code=29), Ending.NOT_IDENTITY),
+        (Target(code=31), Ending.NOT_IDENTITY),
+        (Target(code=53), Ending.NOT_IDENTITY),
         (Target(end=49), Ending.UNSETTLED),
+        (Target(lag=1), Ending.UNSETTLED),
     ],
 )
 def test_any_doubt_ends_the_ownership(target: Target, reason: Ending) -> None:
@@ -100,6 +118,31 @@ def test_any_doubt_ends_the_ownership(target: Target, reason: Ending) -> None:
     with pytest.raises(OwnershipEnded) as ended:
         target.run(fill(OWNERSHIP, GAP, gap_records_over(OWNERSHIP, GAP, has_gap_record=True)))
     assert ended.value.reason is reason
+
+
+def test_a_gap_record_without_a_gap_is_written_and_no_marker() -> None:
+    """The lane's numbering may jump where no offset lies between."""
+    target = Target()
+    gap = OffsetGap(50, 50, 50)
+    target.run(fill(OWNERSHIP, gap, gap_records_over(OWNERSHIP, gap, has_gap_record=True)))
+    assert [type(one) for one in target.asked] == [AppendGapRecords] and target.end == 50
+
+
+def test_what_is_needed_to_fill_a_gap_is_named() -> None:
+    """With the transactional id that all owners of the lane share, and the offset that the gap begins behind."""
+    with pytest.raises(OwnershipEnded) as ended:
+        Target(started=53).run(fill(OWNERSHIP, GAP, ()))
+    assert "after offset 49" in str(ended.value)
+    assert "WRITE on transactional id anabranch.t-0.fill" in str(ended.value)
+    assert ended.value.code == 53
+
+
+@pytest.mark.parametrize("target", [Target(started=87), Target(code=87)])
+def test_a_lasting_refusal_to_fill_stops_the_lane_before_the_gap(target: Target) -> None:
+    """Going on would leave records out."""
+    with pytest.raises(LaneStopped) as stopped:
+        target.run(fill(OWNERSHIP, GAP, ()))
+    assert (stopped.value.offset, stopped.value.code) == (50, 87)
 
 
 def test_two_owners_write_the_same_gap_records_for_the_same_gap() -> None:

@@ -212,6 +212,17 @@ def test_a_repeated_record_and_one_that_comes_late_change_nothing() -> None:
     assert log.count(LANE, P) == 2
     assert log.tell(LANE, P, 5, 1, 0) == (OffsetSpan(50, 1),)
     assert log.tell(LANE, P, 6, 2, 0) == (OffsetSpan(51, 2),)
+    assert log.tell(LANE, P, 90, 1, 0) == (OffsetSpan(135, 1),)
+    log.apply(3, first.key, first)
+    assert log.of(LANE, P) == (first, second)
+
+
+def test_gap_records_are_told_in_the_order_of_their_ordinals_whichever_came_first() -> None:
+    """Another owner of an identity lane may write one of them late."""
+    first, second, third = (GapRecord(LANE, P, 5 + at, at, (OffsetSpan(50 + 9 * at, 1),)) for at in range(3))
+    log = GapRecordLog([(0, first.key, first), (1, third.key, third), (2, second.key, second)])
+    assert log.of(LANE, P) == (first, second, third)
+    assert [log.tell(LANE, P, 5 + at, 1, 0) for at in range(3)] == [(OffsetSpan(50 + 9 * at, 1),) for at in range(3)]
 
 
 def test_an_id_whose_first_gap_record_is_forgotten_does_not_tell_what_lies_before() -> None:

@@ -8,13 +8,29 @@ import pytest
 from test_lane_takeover import NOW, Target, data, request
 
 from anabranch.model.lane import LaneMode
-from anabranch.protocol import LaneStopped, Ownership, ProducerState, Stop, TailBatch, takeover
+from anabranch.protocol import (
+    AppendClaim,
+    Ending,
+    LaneStopped,
+    LogEnd,
+    Ownership,
+    OwnershipEnded,
+    Pause,
+    Persisted,
+    ProducerState,
+    ReadEnd,
+    Stop,
+    TailBatch,
+    identity,
+    takeover,
+)
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan
 
 pytestmark = pytest.mark.unit
 
 FILLER = 900
+DAY = 86_400_000
 
 
 def fixed(start: int, floor: int = 0) -> Claim:
@@ -52,11 +68,29 @@ def test_an_empty_target_is_padded_up_to_the_start_and_goes_on_after_a_crash(log
         )
 
 
-def test_padding_that_cannot_go_on_stops_the_lane() -> None:
-    """Records never lie among padding."""
+@pytest.mark.parametrize(
+    ("log", "entry", "why"),
+    [
+        ([data(0, 20, 9, 0), data(20, 1, 77, 0)], ProducerState(0, 19), "another writer appended at target offset 20"),
+        ([data(0, 20, 9, 0), marker(20)], ProducerState(0, 19), "another writer appended at target offset 20"),
+        ([data(0, 20, 9, 1)], ProducerState(0, 20), "target offset 0 holds sequence 1: the lane is shifted"),
+        ([marker(0), marker(1)], None, "was written up to 2 by others, short of the lane's start 50"),
+        ([data(0, 20, 9, 0)], ProducerState(0, 18), "remembers sequence 18 of epoch 0, not 19"),
+        ([data(0, 20, 9, 0)], ProducerState(1, 19), "remembers sequence 19 of epoch 1, not 19"),
+        ([data(0, 1, 9, 0, NOW - DAY)], ProducerState(0, 0), ""),
+    ],
+)
+def test_padding_that_cannot_go_on_stops_the_lane(log: list[TailBatch], entry: ProducerState | None, why: str) -> None:
+    """Records never lie among padding; how old the padding is does not matter."""
+    target = Target(list(log), [fixed(50)], entries={} if entry is None else {9: entry})
+    if not why:
+        assert take(target).position == 1
+        return
     with pytest.raises(LaneStopped) as stopped:
-        take(Target([data(0, 20, 9, 0), data(20, 1, 77, 0)], [fixed(50)], entries={9: ProducerState(0, 19)}))
-    assert stopped.value.reason is Stop.DIVERGED and "padded up to 21 of 50" in stopped.value.message
+        take(target)
+    end = log[-1].last_offset + 1
+    assert (stopped.value.reason, stopped.value.offset) == (Stop.DIVERGED, 50)
+    assert f"padded up to {end} of 50, and cannot go on" in stopped.value.message and why in stopped.value.message
 
 
 def test_a_padded_lane_without_a_record_is_at_its_start_in_either_mode() -> None:
@@ -118,3 +152,101 @@ def test_gap_records_past_a_truncation_are_void_until_the_lane_comes_there_again
     gap_records = [gap_record(0, 0), gap_record(10, 13), gap_record(15, 20)]
     ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries=ENTRY), start=0)
     assert (ownership.mode, ownership.position, ownership.ahead) == (LaneMode.IDENTITY, 11, 13)
+
+
+# -- what is not believed -------------------------------------------------------------------------------
+
+
+def test_a_lane_that_another_owner_makes_mapped_while_it_is_claimed_is_mapped() -> None:
+    """There is no way back from a mapped claim, whichever was first in the journal."""
+
+    class Raced(Target):
+        def perform(self, effect: Any) -> Any:
+            if isinstance(effect, AppendClaim) and not self.journal:
+                self.journal.append(Claim("t-0", 8, LaneMode.MAPPED, "other", None, NOW, ClaimState.CLAIMED, 0, 0))
+            return super().perform(effect)
+
+    target = Raced()
+    ownership = take(target, start=0)
+    assert (ownership.mode, ownership.why) == (LaneMode.MAPPED, "another owner has made the lane mapped")
+    assert target.fenced == [8, 101]
+
+
+def test_an_end_that_is_not_replicated_yet_is_waited_for() -> None:
+    """What lies past the high watermark cannot be read."""
+    target = Target(list(HELD), [fixed(0)], entries=ENTRY, lag=3)
+    assert take(target, start=0).position == 10
+    assert sum(isinstance(effect, Pause) for effect in target.asked) == 1
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+def test_a_log_whose_end_does_not_come_to_rest_ends_the_takeover(stuck: bool) -> None:
+    """It grows at each look, or is never replicated: what would be told of it is not all of it."""
+
+    class Restless(Target):
+        def perform(self, effect: Any) -> Any:
+            if isinstance(effect, Pause):
+                return None
+            if isinstance(effect, ReadEnd):
+                if stuck:
+                    return LogEnd(0, self.end - 1, self.end)
+                self.log.append(data(self.end, 1, 9, self.end))
+            return super().perform(effect)
+
+    target = Restless(list(HELD), [fixed(0)], entries=ENTRY)
+    with pytest.raises(OwnershipEnded) as ended:
+        take(target, start=0)
+    assert ended.value.reason is Ending.UNSETTLED and len(target.journal) == 1
+
+
+def test_a_gap_that_is_no_gap_of_markers_makes_the_lane_mapped() -> None:
+    """Below the last marker the target has no record: it was not the lane's filling that took its place."""
+    log = [*HELD, marker(11)]
+    gap_records = [gap_record(0, 0), gap_record(10, 13)]
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries=ENTRY), start=0)
+    assert (ownership.mode, ownership.position) == (LaneMode.MAPPED, 10)
+    assert ownership.why == "the target log has no record at 10"
+
+
+@pytest.mark.parametrize(("markers", "mode"), [(4, LaneMode.IDENTITY), (6, LaneMode.MAPPED)])
+def test_markers_are_walked_past_to_the_last_record_as_far_as_a_gap_reaches(
+    markers: int, mode: LaneMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them are no gap of the lane."""
+    monkeypatch.setattr(identity, "WALK", 5)
+    log = HELD + [marker(10 + at) for at in range(markers)]
+    gap_records = [gap_record(0, 0), gap_record(10, 10 + markers)]
+    ownership = take(Target(log, [fixed(0)], gap_records=gap_records, entries=ENTRY), start=0)
+    assert ownership.mode is mode
+    assert mode is LaneMode.IDENTITY or ownership.why == "the target log has more than 5 markers after offset 10"
+    assert ownership.position == (10 + markers if mode is LaneMode.IDENTITY else 10)
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        (ProducerState(0, 59), ""),
+        (ProducerState(0, 64), "the target log ends at 60, the lane at 65: another writer appended"),
+        (ProducerState(0, 57), "the target log ends at 60, the lane at 58: a marker too many lies there"),
+        (ProducerState(1, 59), "the target remembers sequence 59 of epoch 1, not 59"),
+        (ProducerState(0, -1), "the target has forgotten the lane's producer id"),
+        (None, "the target has forgotten the lane's producer id"),
+    ],
+)
+def test_a_log_that_retention_emptied_goes_on_only_where_the_target_remembers_its_last_record(
+    entry: ProducerState | None, why: str
+) -> None:
+    """Nothing else tells that no record of another writer is among what was deleted."""
+    target = Target(journal=[fixed(50)], start=60, kept=60, entries={} if entry is None else {9: entry})
+    ownership = take(target, persisted=Persisted(60, 60, 3))
+    if why:
+        assert (ownership.mode, ownership.why) == (LaneMode.MAPPED, why)
+    else:
+        assert (ownership.mode, ownership.sequence) == (LaneMode.IDENTITY, 60)
+    assert ownership.position == 60
+
+
+def test_a_lane_that_never_wrote_begins_at_its_start_whatever_the_target_remembers_of_none() -> None:
+    """The log begins there, so that nothing of the lane can have been deleted."""
+    ownership = take(Target(journal=[fixed(50)], start=50))
+    assert (ownership.mode, ownership.position, ownership.sequence) == (LaneMode.IDENTITY, 50, 50)

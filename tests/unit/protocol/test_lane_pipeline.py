@@ -25,9 +25,12 @@ from anabranch.protocol import (
     Strong,
     Weak,
     guard,
+    head_padding,
 )
 from anabranch.protocol.endings import LaneMisuseError
 from anabranch.protocol.guard import MARGIN_MS
+from anabranch.protocol.guard import barred as may_keep
+from anabranch.protocol.head_padding import PAD_LIMIT
 from anabranch.protocol.pipeline import IDLE_S
 from tests.unit.clock import Clock
 
@@ -174,6 +177,22 @@ def test_misuse_is_named() -> None:
         p.send((OffsetSpan(101, 1),), NOW)
 
 
+def test_an_identity_lane_goes_on_behind_what_was_filled_and_not_with_batches_in_flight() -> None:
+    """Its next record lies where the filled gap ends, and counts on from the sequence before it."""
+    clock = Clock()
+    p = pipeline(replace(OWNERSHIP, mode=LaneMode.IDENTITY, position=8, sequence=8, target_end=8), clock=clock)
+    p.send((OffsetSpan(8, 2),), NOW)
+    with pytest.raises(LaneMisuseError):
+        p.filled(12)
+    p.acknowledge(0, 8)
+    clock.now += 2 * IDLE_S
+    p.filled(12)
+    assert (p.next_offset, p.position, p.target_end, p.next_sequence) == (12, 12, 12, 10)
+    assert not p.needs_epoch_check()
+    p.send((OffsetSpan(12, 1),), NOW)
+    assert p.acknowledge(0, 12) == (MappedRange(12, 12, 1),)
+
+
 def test_an_idle_ownership_asks_for_its_leader_epoch() -> None:
     """After a second with nothing in flight, until confirmed, and never with batches in flight."""
     clock = Clock()
@@ -199,6 +218,68 @@ def test_the_guard_is_strong_only_with_an_hour_to_spare(timestamps: list[int], e
     strong = all(t + expiration > NOW + MARGIN_MS for t in timestamps or [NOW])
     assert isinstance(strength, Strong if strong else Weak)
     assert " " in strength.reason
+
+
+HOUR = 3_600_000
+
+
+@pytest.mark.parametrize(
+    ("expiration", "age", "reason"),
+    [
+        (E, 0, "the target remembers the lane's producer id for 24 h more"),
+        (2 * E, 0, "the target remembers the lane's producer id for 2 d more"),
+        (2 * HOUR, HOUR - 1, "the target remembers the lane's producer id for 60 min more"),
+        (2 * HOUR, HOUR, "records are 60 min old and the target forgets producer ids after 2 h"),
+        (2 * HOUR, 7_199_000, "records are 119 min old and the target forgets producer ids after 2 h"),
+        (HOUR, 0, "the target forgets producer ids after 60 min, which leaves no margin of 1 h"),
+        (119_999, 0, "the target forgets producer ids after 119 s, which leaves no margin of 1 h"),
+        (120_000, 0, "the target forgets producer ids after 2 min, which leaves no margin of 1 h"),
+        (0, 0, "the target forgets producer ids after 0 s, which leaves no margin of 1 h"),
+    ],
+)
+def test_the_guard_says_for_how_long(expiration: int, age: int, reason: str) -> None:
+    """In the largest unit of which there are two."""
+    assert guard(expiration, NOW, [NOW, NOW - age]).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("by_coordinator", "expiration", "oldest", "why"),
+    [
+        (True, E, None, "ALTER on the target cluster"),
+        (False, None, None, "does not tell producer.id.expiration.ms"),
+        (False, HOUR, None, "leaves no margin of 1 h"),
+        (False, E, NOW - E + HOUR, "records are 23 h old"),
+        (False, E, NOW - E + HOUR + 1, ""),
+        (False, HOUR + 1, None, ""),
+    ],
+)
+def test_why_a_lane_may_not_keep_its_offsets_is_told(
+    by_coordinator: bool, expiration: int | None, oldest: int | None, why: str
+) -> None:
+    """Rights first, then what the target does not tell, then how long it remembers."""
+    told = may_keep(by_coordinator, expiration, NOW, oldest)
+    assert why in told and bool(told) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "may_delete", "policy", "why"),
+    [
+        (PAD_LIMIT + 1, 0, True, "delete", "is padded by 50,000,000 offsets at most"),
+        (PAD_LIMIT, 0, True, "delete", ""),
+        (70, 0, False, "delete", "the lane starts at source offset 70: padding needs DELETE on target topic t"),
+        (70, 0, True, "compact", "padding needs cleanup.policy=delete, t has compact"),
+        (70, 0, True, "compact,delete", "padding needs cleanup.policy=delete, t has compact,delete"),
+        (70, 0, True, None, "padding needs cleanup.policy=delete, t has None"),
+        (70, 1, True, "delete", "the target log is not empty: it ends at 1"),
+        (1, 0, True, "delete", ""),
+    ],
+)
+def test_why_a_head_cannot_be_padded_is_told(
+    start: int, end: int, may_delete: bool, policy: str | None, why: str
+) -> None:
+    """Others' records are never deleted with the padding, and nothing is padded for hours."""
+    told = head_padding.barred("t", start, end, may_delete, policy)
+    assert why in told and bool(told) == bool(why)
 
 
 class Clocks:

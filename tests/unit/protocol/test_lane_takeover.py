@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from anabranch.model.lane import LaneMode
+from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.protocol import (
     Allocated,
     AllocateProducerId,
@@ -35,6 +36,7 @@ from anabranch.protocol import (
     ReadClaims,
     ReadEnd,
     ReadGapRecords,
+    ReadMappedRanges,
     ReadMarkers,
     ReadTail,
     ReportedPosition,
@@ -71,6 +73,7 @@ class Target:
     log: list[TailBatch] = field(default_factory=list)
     journal: list[Claim] = field(default_factory=list)
     gap_records: list[GapRecord] = field(default_factory=list)
+    ranges: tuple[MappedRange, ...] = ()
     fences: dict[int, int] = field(default_factory=dict)
     start: int = 0
     lag: int = 0
@@ -108,6 +111,8 @@ class Target:
                 return claims
             case ReadGapRecords():
                 return GapRecordLog((i, j.key, j) for i, j in enumerate(self.gap_records))
+            case ReadMappedRanges(_, first, end):
+                return OffsetMap.of(one for one in self.ranges if one.target < end and first < one.target_end)
             case AppendFences(_, markers):
                 self.fences.update(markers)
                 return None
@@ -245,6 +250,44 @@ def test_an_append_of_unknown_outcome_throws_the_producer_id_away() -> None:
     """It may land later, and is fenced then."""
     target = Target(lose_appends=2)
     assert target.run(takeover(request())).producer_id == 103
+
+
+def test_a_producer_id_that_the_lane_has_had_before_is_not_claimed() -> None:
+    """Its batches in the log would be taken for the new owner's, so another one is asked for."""
+    target = Target(journal=[claim(101), claim(102, state=ClaimState.RELEASED)])
+    ownership = target.run(takeover(request()))
+    assert (ownership.producer_id, [one.producer_id for one in target.journal]) == (103, [101, 102, 103])
+    exhausted = Target(journal=[claim(at) for at in range(101, 106)])
+    with pytest.raises(OwnershipEnded) as ended:
+        exhausted.run(takeover(request()))
+    assert ended.value.reason is Ending.JOURNAL and len(exhausted.journal) == 5
+
+
+def test_a_log_whose_end_is_never_replicated_ends_the_takeover() -> None:
+    """What lies past the high watermark cannot be read, and may hold the lane's last batch."""
+
+    class Stuck(Target):
+        def perform(self, effect: Any) -> Any:
+            return None if isinstance(effect, Pause) else super().perform(effect)
+
+    target = Stuck([data(0, 3, 1, 50)], [claim(1)], lag=1)
+    with pytest.raises(OwnershipEnded) as ended:
+        target.run(takeover(request()))
+    assert ended.value.reason is Ending.UNSETTLED
+    assert not any(isinstance(effect, ReadTail) for effect in target.asked)
+
+
+def test_a_producer_id_whose_batches_behind_a_gap_record_are_gone_is_not_written_under_again() -> None:
+    """Its sequences behind the gap record have a meaning already."""
+    target = Target()
+    reusable = reusable_after(target)
+    target.gap_records = [GapRecord("t-0", reusable.producer_id, 50, 0, (OffsetSpan(60, 1),))]
+    with pytest.raises(OwnershipEnded) as ended:
+        target.run(takeover(request(reusable=reusable)))
+    assert ended.value.reason is Ending.OUT_OF_ORDER and "producer id 101 has a gap record" in ended.value.detail
+    target.log.append(data(0, 2, reusable.producer_id, 50))
+    ownership = target.run(takeover(request(reusable=replace(reusable, claim_offset=len(target.journal) - 1))))
+    assert ownership.position == 62
 
 
 def test_a_journal_that_cannot_be_written_ends_the_takeover() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
-from anabranch.verify.lockstep import StoredBatch, match
+from anabranch.verify.lockstep import MOST_RANGES, StoredBatch, apart, match
 from anabranch.verify.pins import LogEnds, Pin, pieces, pin
 
 pytestmark = pytest.mark.unit
@@ -106,6 +106,38 @@ def test_a_batch_that_reaches_out_of_the_pin_is_compared_as_records() -> None:
     matched = match(late, late, source, target)
     assert sum(one.records for one in matched.sums.values()) == 10
     assert matched.undecided == [(5, 10), (20, 25)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=40),
+    st.lists(st.tuples(st.integers(0, 250), st.integers(0, 6)), max_size=30),
+)
+def test_what_is_equal_and_what_is_not_decided_share_no_offset(
+    lengths: list[tuple[int, int]], rest: list[tuple[int, int]]
+) -> None:
+    """However many ranges there are, a few of them hold all of the rest that lies within, and whole batches."""
+    equal: list[StoredBatch] = []
+    for gap, count in lengths:
+        equal.append(batch((equal[-1].last + 1 if equal else 0) + gap, count))
+    kept, ranges = apart(equal, [(first, first + count) for first, count in rest], (10, 200))
+    assert len(ranges) <= MOST_RANGES and ranges == sorted(ranges)
+    told = [at for first, last in ranges for at in range(first, last)]
+    assert len(set(told)) == len(told)
+    held = set(told)
+    assert held >= {at for first, count in rest for at in range(max(first, 10), min(first + count, 200))}
+    assert kept == [one for one in equal if held.isdisjoint(range(one.first, one.last + 1))]
+    assert all(one in kept or held >= set(range(one.first, one.last + 1)) for one in equal)
+
+
+def test_the_widest_gaps_between_undecided_ranges_are_left_out() -> None:
+    """What lies in the narrowest ones is compared as records, too."""
+    rest = [(100 * at, 100 * at + 10) for at in range(MOST_RANGES + 1)]
+    rest[3] = (rest[2][1] + 1, rest[3][1])
+    between = batch(rest[2][1], 1)
+    kept, ranges = apart([between, batch(150, 5)], rest, (0, 10_000))
+    assert ranges == [*rest[:2], (rest[2][0], rest[3][1]), *rest[4:]]
+    assert kept == [batch(150, 5)]
+    assert apart([between], rest[1:], (0, 10_000)) == ([between], rest[1:])
 
 
 def covered(sums: object, rest: list[tuple[int, int]], source: list[StoredBatch]) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.offsets.translate import to_source
-from anabranch.verify.pins import CHUNK, LogEnds, Pin, chunk_of, chunks_pin, gather, holds, pieces, pin
+from anabranch.verify.pins import CHUNK, LogEnds, Pin, by_shift, chunk_of, chunks_pin, gather, holds, pieces, pin
 from anabranch.verify.sums import Sum, differing, fold
 from anabranch.verify.work import ComparisonWork
 
@@ -35,10 +35,14 @@ def wide(ranges: list[tuple[int, int, int]]) -> Pin:
     return pin("lane", WHERE, WHERE, made, LogEnds(0, FAR), LogEnds(0, FAR))
 
 
-@given(RUNS, st.integers(1, 3 * CHUNK))
-def test_pieces_tile_both_sides(ranges: list[tuple[int, int, int]], size: int) -> None:
-    """Each piece begins where the one before it ends, in source and target; only the last ends inside of a chunk."""
+@given(RUNS, st.integers(1, 3 * CHUNK), st.integers(0, 9), st.integers(0, 4))
+def test_pieces_tile_both_sides(ranges: list[tuple[int, int, int]], size: int, behind: int, ahead: int) -> None:
+    """Each piece begins where the one before it ends, in source and target; only the last ends inside of a chunk.
+
+    What others wrote before the first record and behind the last one is in the first and in the last piece.
+    """
     whole = wide(ranges)
+    whole = replace(whole, target_from=whole.target_from - ahead, target_to=whole.target_to + behind)
     cut = list(pieces(whole, size))
     assert (cut[0].source_from, cut[0].target_from) == (whole.source_from, whole.target_from)
     assert (cut[-1].source_to, cut[-1].target_to) == (whole.source_to, whole.target_to)
@@ -88,6 +92,28 @@ def test_one_number_tells_positions_only_where_each_target_offset_is_a_copy_from
     assert replace(one, target_from=one.target_from + 1, target_to=one.target_to - 1).shift == 2
     assert wide([(0, 0, 100), (0, 1, 100)]).shift is None
     assert replace(one, target_to=one.target_from).shift == 0
+
+
+def test_a_part_up_to_the_ends_of_a_pin_has_all_that_others_wrote_there() -> None:
+    """No foreign record is in no part, nor in two."""
+    ranges = OffsetMap.of([MappedRange(10, 20, 5), MappedRange(15, 30, 5)])
+    whole = Pin("lane", WHERE, WHERE, 10, 20, 17, 40, ranges)
+    parts = [whole.part(*ends) for ends in ((10, 12), (12, 15), (15, 20))]
+    assert [(part.target_from, part.target_to) for part in parts] == [(17, 22), (22, 25), (25, 40)]
+    assert whole.part(0, 99) == replace(whole, source_from=0, source_to=99)
+    assert [whole.part(at, at).offsets for at in (10, 15, 20)] == [0, 0, 0]
+
+
+def test_a_pin_with_nothing_on_either_side_is_read_in_no_piece() -> None:
+    """One with foreign records only is read."""
+    one = wide([(0, 0, 100)])
+    behind = replace(one, source_from=one.source_to, target_from=one.target_to)
+    assert behind.empty and list(pieces(behind, CHUNK)) == []
+    foreign = replace(behind, target_to=one.target_to + 3)
+    assert not foreign.empty and list(pieces(foreign, CHUNK)) == [foreign]
+    assert by_shift(foreign, 9) == [foreign]
+    copies = replace(one, target_from=one.target_to)
+    assert not copies.empty and list(pieces(copies, CHUNK)) == [copies]
 
 
 def test_a_second_run_begins_where_the_first_ended() -> None:
@@ -187,6 +213,32 @@ def test_what_differed_once_is_looked_at_again_and_is_no_progress() -> None:
     assert seen[:2] == [(3, CHUNK, False), (2 * CHUNK, 3 * CHUNK, False)]
     assert (seen[2][0], seen[-1][1]) == (since[0], whole.source_to)
     assert all(new for *_, new in seen[2:])
+
+
+def test_the_sums_of_a_lane_are_those_of_all_its_rounds_and_a_differing_chunk_is_remembered() -> None:
+    """At each isolation level; a lane that had nothing to read is where its pin ends."""
+    whole, other = wide([(0, 0, 2 * CHUNK)]), replace(wide([(0, 0, 5)]), lane="other")
+    nothing = replace(whole, lane="none", source_from=whole.source_to, target_from=whole.target_to)
+    work = ComparisonWork([whole, other, nothing], {"lane": (0, 0), "other": (FAR, FAR)}, {}, CHUNK)
+    assert [(one.begins, one.source_done, one.target_done) for one in work.lanes] == [
+        (3, 3, 5),
+        (8, 8, 10),
+        (2 * CHUNK + 3, 2 * CHUNK + 3, 2 * CHUNK + 5),
+    ]
+    first, more = Sum(1, 10, 1, 2, 3), Sum(2, 20, 4, 5, 6)
+    seen = []
+    for parts in work.rounds():
+        for part in parts:
+            seen.append((part.lane, part.pin.source_from, part.pin.source_to))
+            chunk = chunk_of(part.pin.source_from)
+            equal = {part.lane: {chunk: first}}
+            work.finish([part], [equal, equal, equal if chunk != 2 else {part.lane: {chunk: more}}])
+    assert seen == [(0, 3, 2 * CHUNK), (0, 2 * CHUNK, 2 * CHUNK + 3)]
+    lane = work.lanes[0]
+    assert (lane.source, lane.target, lane.uncommitted) == (first.plus(first), first.plus(first), first.plus(more))
+    assert lane.ranges == ((2, 2),) and work.lanes[1].ranges == ()
+    assert (lane.source_done, lane.target_done) == (whole.source_to, whole.target_to)
+    assert work.done == work.offsets == 2 * CHUNK
 
 
 def test_synthetic_logs_have_as_many_records_as_their_map() -> None:

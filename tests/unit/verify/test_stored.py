@@ -212,6 +212,13 @@ def test_a_report_counts_what_is_in_any_lane() -> None:
     }
 
 
+@pytest.mark.parametrize(("took_ms", "rate"), [(2000, 95.0), (400, 475.0), (0, 190_000.0), (-5, 190_000.0)])
+def test_a_report_says_how_fast_records_were_read(took_ms: int, rate: float) -> None:
+    """All of both sides, by the time that it took, which is a thousandth of a second at least."""
+    made = report(replace(HOW, started_at_ms=1000, finished_at_ms=1000 + took_ms), [], {})
+    assert (made["records_read"], made["records_per_s"]) == (190, rate)
+
+
 def test_the_page_shows_foreign_text_as_text() -> None:
     """A value that looks like HTML stays what it is."""
     finding = Finding(LANE, FindingKind.UNEXPECTED, -1, 7)

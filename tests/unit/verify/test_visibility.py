@@ -133,6 +133,14 @@ def test_a_part_of_foreign_records_only_is_read_again() -> None:
     assert split([(0, end)], {0: {0: Sum(5)}}) == ([(0, end)], {})
 
 
+def test_sums_of_chunks_that_were_not_asked_for_decide_nothing() -> None:
+    """They cannot tell which offsets were meant, so all is read again; of the other lanes what was seen counts."""
+    lane, other = whole([(0, 0, CHUNK)]), whole([(0, 0, 10)])
+    offsets = np.arange(other.target_from, other.target_to, dtype=np.int64)
+    committed = {0: {**seen(lane, np.arange(5, CHUNK + 5)), 9: Sum(1)}, 1: seen(other, offsets)}
+    assert split([(0, lane), (1, other)], committed) == ([(0, lane)], {1: seen(other, offsets)})
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 def test_words_are_hashed_as_the_specification_says(word: int, seed: int) -> None:
     """XXH64 of eight bytes in plain integers, step by step."""
