@@ -10,6 +10,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
+from anabranch.kafka.frames import Frame, FramePool
 
 COORDINATOR, METADATA = 10, 3
 _KEYS, _NEWEST = 100, 99
@@ -92,3 +93,11 @@ def coordinators(asked: Asked, told: Mapping[str, int]) -> Any:
         return FindCoordinatorResponse(coordinators=rows)
     ((_, at),) = told.items()
     return FindCoordinatorResponse(node_id=max(at, -1), host="h", port=9092, error_code=max(-at, 0))
+
+
+def frame_of(answer: Any, version: int) -> Frame:
+    """An answer as it arrives: correlation id, no tags, body."""
+    body = b"\0\0\0\1\0" + answer.encode(version=version)
+    frame = FramePool().take(len(body))
+    frame.view[:] = body
+    return frame
