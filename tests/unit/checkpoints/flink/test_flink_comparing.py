@@ -10,7 +10,7 @@ from flink_samples import Arithmetic, MemoryFiles, kafka_operator, metadata, mov
 
 from anabranch.checkpoints.flink import FlinkCheckpoint
 from anabranch.checkpoints.flink.comparing import absent_files, differences, has_relatives
-from anabranch.checkpoints.flink.enumerator import ASSIGNED, Assignment, EnumeratorState
+from anabranch.checkpoints.flink.enumerator import ASSIGNED, UNASSIGNED, Assignment, EnumeratorState
 from anabranch.checkpoints.flink.handles import Inline, RelativeFile
 from anabranch.checkpoints.flink.keyed import Span
 from anabranch.checkpoints.flink.metadata import Operator, SavepointMetadata, Subtask
@@ -46,6 +46,20 @@ def test_a_result_whose_logs_have_moved_on_is_as_it_was_made(version: int, by: i
     """Where its offsets lead by now is proved on its own."""
     checkpoint = opened(kafka_operator("src", ORDERS, version), OTHER)
     assert checkpoint.unlike(rewritten(checkpoint, ahead(37)), RewriteSpec(), ahead(by)) == ()
+
+
+def test_the_end_of_a_bounded_source_and_a_place_that_was_given_move_on_too() -> None:
+    """Each by its own offset in the result: the end is no start, and what waited has a start since."""
+    bounded = opened(kafka_operator("src", [[split("orders", 0, 100, stop=500)]]))
+    assert bounded.unlike(rewritten(bounded, ahead(37)), RewriteSpec(), ahead(50)) == ()
+    places = [
+        Assignment(TopicPartition("orders", number), status) for number, status in ((0, ASSIGNED), (1, UNASSIGNED))
+    ]
+    waiting = opened(
+        kafka_operator("src", [[split("orders", 0, 5)]], enumerator=EnumeratorState(2, tuple(places), True))
+    )
+    first, later = (replace(ahead(37), given={TopicPartition("b.orders", 1): offset}) for offset in (77, 90))
+    assert waiting.unlike(rewritten(waiting, first), RewriteSpec(), later) == ()
 
 
 def test_a_result_that_leads_elsewhere_is_told() -> None:
