@@ -87,9 +87,10 @@ def test_a_rewrite_that_is_refused_by_now_cannot_be_compared_with() -> None:
         )
 
 
-def begun(start: int) -> Operator:
-    """A source whose enumerator still has where its one partition began, which no restart uses."""
-    state = EnumeratorState(3, (Assignment(TopicPartition("orders", 0), ASSIGNED, split("orders", 0, start)),), True)
+def begun(start: int, **stop: int) -> Operator:
+    """A source whose enumerator still has where its one partition began, and ends, which no restart uses."""
+    one = Assignment(TopicPartition("orders", 0), ASSIGNED, split("orders", 0, start, **stop))
+    state = EnumeratorState(3, (one,), True)
     return kafka_operator("src", [[split("orders", 0, 100)]], enumerator=state)
 
 
@@ -97,6 +98,21 @@ def begun(start: int) -> Operator:
 def test_where_a_partition_once_began_leads_later_and_later(by: int, same: bool) -> None:
     """A result that says later than the route does now was changed by somebody else."""
     checkpoint = opened(begun(10))
+    found = checkpoint.unlike(rewritten(checkpoint, ahead(37)), RewriteSpec(), ahead(by))
+    assert found == (() if same else (f"{SOURCE}: its coordinator's state is not as it must be",))
+
+
+@pytest.mark.parametrize("by", [5, 0, -10])
+def test_the_first_offset_of_all_is_one_where_a_partition_once_began(by: int) -> None:
+    """It is not taken for none."""
+    checkpoint = opened(begun(10))
+    assert checkpoint.unlike(rewritten(checkpoint, ahead(-10)), RewriteSpec(), ahead(by)) == ()
+
+
+@pytest.mark.parametrize(("by", "same"), [(50, True), (36, False)])
+def test_where_a_bounded_partition_ends_leads_later_and_later(by: int, same: bool) -> None:
+    """As its beginning does, and each by its own offset."""
+    checkpoint = opened(begun(10, stop=500))
     found = checkpoint.unlike(rewritten(checkpoint, ahead(37)), RewriteSpec(), ahead(by))
     assert found == (() if same else (f"{SOURCE}: its coordinator's state is not as it must be",))
 
