@@ -477,6 +477,7 @@ def test_streams_applications_are_told_by_a_running_group_or_by_their_topics() -
         ("reset", "", "Empty", "classic"),
         ("modern", "consumer", "Empty", "consumer"),
         ("gone", "consumer", "Empty", "classic"),
+        ("empty", "consumer", "Empty", "classic"),
     ]
     answer = ListGroupsResponse(
         groups=[
@@ -509,9 +510,22 @@ def test_streams_applications_are_told_by_a_running_group_or_by_their_topics() -
         "reset": GroupKind.STREAMS,
         "modern": GroupKind.CONSUMER,
         "gone": GroupKind.CLASSIC,
+        "empty": GroupKind.CLASSIC,
     }
-    assert sorted(looked) == ["app", "asleep", "awake", "gone", "reset"]
+    assert sorted(looked) == ["app", "asleep", "awake", "empty", "gone", "reset"]
     assert found["asleep"] == ListedGroup("asleep", GroupKind.STREAMS, GroupState.EMPTY, "consumer")
+
+
+def test_groups_of_which_none_can_be_a_classic_application_are_told_as_they_are_listed() -> None:
+    """Nobody is asked more."""
+    only = ListGroupsResponse.ListedGroup(
+        group_id="modern", protocol_type="consumer", group_state="Assigning", group_type="consumer"
+    )
+    cluster = answering(ListGroupsResponse(groups=[only]))
+    assert asyncio.run(list_groups(cluster)) == [
+        ListedGroup("modern", GroupKind.CONSUMER, GroupState.ASSIGNING, "consumer")
+    ]
+    assert len(cluster.asked) == 1
 
 
 # -- rights --------------------------------------------------------------------------------------------
