@@ -572,3 +572,11 @@ def test_rights_that_are_not_told_for_another_reason_are_an_error() -> None:
     """It is not told that nothing is allowed."""
     with pytest.raises(BrokerRefusedError):
         rights({"a": {READ}, "b": -42})
+
+
+@pytest.mark.parametrize("code", [14, 15, 16])
+def test_rights_of_a_group_that_moves_are_asked_for_again(code: int) -> None:
+    """Its coordinator is not one that refuses."""
+    moves = DescribeGroupsResponse(groups=[described("a", code, "")])
+    tells = DescribeGroupsResponse(groups=[described("a", authorized_operations={READ})])
+    assert asyncio.run(group_operations(answering(moves, tells), ["a"])) == {"a": frozenset({AclOperation.READ})}
