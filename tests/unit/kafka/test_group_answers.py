@@ -6,6 +6,7 @@ import asyncio
 import importlib
 from collections import deque
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,6 +51,7 @@ pytestmark = pytest.mark.unit
 FETCH, DESCRIBE, LIST = 9, 15, 16
 LISTING = importlib.import_module("anabranch.kafka.groups.listing")
 """By its name: the package has a function of that name."""
+OFFSETS = importlib.import_module("anabranch.kafka.groups.offsets")
 A, B, C = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 LOST = ConnectionLostError("scripted", "1", "gone")
 Codes = Mapping[TopicPartition, int]
@@ -120,7 +122,7 @@ def positions(newest: int, *script: Any, **more: Any) -> tuple[Any, Scripted]:
     return asyncio.run(committed(cluster, ["g"], **more)), cluster
 
 
-@pytest.mark.parametrize("newest", [7, 9], ids=["before KIP-709", "KIP-709"])
+@pytest.mark.parametrize("newest", [7, 8, 9], ids=["before KIP-709", "KIP-709", "KIP-848"])
 def test_each_position_is_told_with_its_note_and_epoch(newest: int) -> None:
     """A partition without one is left out, and no note is an empty one; stable ones alone are asked for."""
     found, cluster = positions(newest, {"offsets": {A: 7, B: -1, C: 0}})
@@ -187,6 +189,15 @@ def test_positions_in_open_transactions_are_told_apart(newest: int) -> None:
     assert unstable.value.read == {}
 
 
+def test_positions_in_open_transactions_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then they are what the transaction has left."""
+    nap = asyncio.sleep
+    monkeypatch.setattr(OFFSETS, "asyncio", SimpleNamespace(sleep=lambda _: nap(0)))
+    found, cluster = positions(9, {"offsets": {A: 7, B: -1}, "t1": 88}, {"offsets": {A: 7, B: 9}})
+    assert found == {"g": {A: Commit(7, "note", 4), B: Commit(9, "", 4)}}
+    assert len(cluster.asked) == 2
+
+
 # -- positions that are written or taken back ----------------------------------------------------------
 
 
@@ -233,6 +244,8 @@ def test_a_commit_that_did_nothing_is_sent_again(code: int) -> None:
     """The coordinator loads, or is another one by now."""
     refused = codes(OffsetCommitResponse, dict.fromkeys(COMMITS, code))
     assert len(write(refused, codes(OffsetCommitResponse, dict.fromkeys(COMMITS, 0))).asked) == 2
+    behind = codes(OffsetCommitResponse, {A: 3, C: code, B: code})  # a topic that is gone is told of before
+    assert len(write(behind, codes(OffsetCommitResponse, dict.fromkeys(COMMITS, 0))).asked) == 2
 
 
 @pytest.mark.parametrize(
