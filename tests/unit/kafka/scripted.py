@@ -11,6 +11,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.frames import Frame, FramePool
+from qa.timeouts import TIMEOUT_S
 
 COORDINATOR, METADATA = 10, 3
 _KEYS, _NEWEST = 100, 99
@@ -33,7 +34,7 @@ class ScriptedConnection(Connection):
         self.versions = dict.fromkeys(range(_KEYS), (0, _NEWEST)) | dict(cluster.versions)
         self._cluster, self._number = cluster, node
 
-    async def call(self, request: Any, timeout: float = 30.0, cap: int | None = None) -> Any:
+    async def call(self, request: Any, timeout: float = TIMEOUT_S, cap: int | None = None) -> Any:
         version = self.version(request, cap)
         read = type(request).decode(request.encode(version=version), version=version)
         answer = self._cluster.answered(Asked(read, self._number, version))
