@@ -14,7 +14,15 @@ from anabranch.checkpoints.spark.initial import parse_initial
 from anabranch.checkpoints.spark.kafka_offset import parse_kafka_offset
 from anabranch.checkpoints.spark.offsets_log import parse_offsets
 from anabranch.checkpoints.spark.restart import StoredSource
-from anabranch.checkpoints.spark.translate import Translated, counted_once, fill_starts, range_refusals, stay, translate
+from anabranch.checkpoints.spark.translate import (
+    Translated,
+    ask,
+    counted_once,
+    fill_starts,
+    range_refusals,
+    stay,
+    translate,
+)
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
@@ -111,6 +119,7 @@ def test_a_marker_at_an_end_of_a_batch_is_not_compared() -> None:
     marked = Position("0", T0, SymbolicOffset.EARLIEST, OffsetRole.BATCH_START, "here")
     moved = start.changes[T0].moved
     assert refusals(Translated(start.stored, {T0: PositionChange(marked, moved)}), end, route) == []
+    assert refusals(start, Translated(end.stored, {T0: PositionChange(marked, moved)}), route) == []
 
 
 def test_a_partition_that_was_first_seen_in_the_batch_begins_at_its_first_offset() -> None:
@@ -125,6 +134,7 @@ def test_a_partition_that_was_first_seen_in_the_batch_begins_at_its_first_offset
     assert fill_starts(end, end, route) is end
     refused = Translated(start.stored, start.changes, (Reason(ReasonKind.EXPIRED, "gone"),))
     assert fill_starts(refused, end, route) is refused
+    assert fill_starts(start, Translated(end.stored, end.changes, refused.refusals), route) is start
 
 
 def test_a_beginning_that_the_target_lost_refuses_a_partition_that_was_first_seen_in_the_batch() -> None:
@@ -155,6 +165,8 @@ def test_a_route_that_leads_to_no_offset_moves_no_offset() -> None:
         (ReasonKind.UNKNOWN, "t-0: the route leads to no offset")
     ]
     assert one.changes == {}
+    nothing = Position("0", T0, None, OffsetRole.ASSIGNED, "here")
+    assert ask(Nowhere(), nothing) == TranslatedPosition(T0, None), "it has none to be moved"
 
 
 @pytest.mark.parametrize("role", list(OffsetRole))
