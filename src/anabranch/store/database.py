@@ -119,8 +119,8 @@ def _url(address: str) -> URL:
         return URL.create("sqlite", database=str(expanded(address).absolute()))
     try:
         url = make_url(address)
-    except ArgumentError as error:
-        raise NoStoreError(address.partition("@")[0], "it is no address of a database") from error
+    except (ArgumentError, ValueError) as error:  # the latter for a port that is no number
+        raise NoStoreError(address.partition("://")[0], "it is no address of a database") from error
     backend = url.get_backend_name()
     if backend == "postgresql":
         return url.set(drivername="postgresql+psycopg")

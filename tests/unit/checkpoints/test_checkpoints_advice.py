@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from anabranch.checkpoints.advice import (
     Advice,
     ConditionStatus,
+    Effect,
     Facts,
     LaneFacts,
     LogFacts,
@@ -35,6 +36,7 @@ from anabranch.checkpoints.advice import (
     WayKind,
     advise,
 )
+from anabranch.checkpoints.advice.effects import UNKNOWN
 from anabranch.checkpoints.advice.ranking import rank
 from anabranch.checkpoints.job import CheckpointFormat, OperatorPage, SourcePage
 from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
@@ -317,6 +319,32 @@ def test_without_a_route_the_route_is_asked_for() -> None:
     assert advice.unmodified_restart.repeated is None
     assert advice.best is not None
     assert "--link" in way(advice, WayKind.REWRITE).conditions[0].fix
+
+
+def renamed_of(known: Facts) -> tuple[ConditionStatus, str, Effect]:
+    """Whether its topics have other names, as the way by these says, and what that way does."""
+    one = way(advise(known), WayKind.RENAMED_TOPIC)
+    (told,) = (each for each in one.conditions if each.what == "the topics have other names on the target")
+    return told.status, told.why, one.effect
+
+
+def test_whether_topics_are_renamed_is_told_by_the_route_alone() -> None:
+    """Without one it is not known, and nothing is told of what would be read again."""
+    assert renamed_of(unrouted(facts()))[:2] == (ConditionStatus.UNKNOWN, "no route was given")
+    assert renamed_of(facts())[:2] == (ConditionStatus.UNMET, "orders keeps its name")
+    assert renamed_of(facts(topic="b.orders"))[:2] == (ConditionStatus.MET, "b.orders")
+
+
+def test_what_a_renamed_topic_has_read_again_needs_exact_positions() -> None:
+    """What lies before them on the target, where all are known; else why nothing is told."""
+    assert renamed_of(unrouted(facts()))[2] == UNKNOWN
+    known = facts(topic="b.orders")
+    assert renamed_of(known)[2] == Effect(305, 0, "what the target topics hold before the positions")
+    some = {**known.answers, known.positions[0]: NOT_COPIED}
+    told = Effect(None, None, "the positions on the target are not all exact")
+    assert renamed_of(replace(known, answers=some))[2] == told
+    unseen = replace(known, new={one: log for one, log in known.new.items() if one.partition == 0})
+    assert renamed_of(unseen)[2] == Effect(None, 0, "b.orders-1 was not looked at on the target")
 
 
 def test_commands_can_be_typed() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
+from kafka.protocol.metadata import MetadataRequest
 
 from anabranch.config.context_file import read_context
 from anabranch.kafka.cluster import REFUSED_S, Cluster
@@ -175,3 +176,42 @@ def test_a_token_that_cannot_be_had_is_asked_for_until_the_login_is_over(away_s:
     holds, seconds = play(ask)
     assert holds is (away_s < 10.0)
     assert holds or 0.9 * LIFETIME_S <= seconds <= LIFETIME_S + 1.0
+
+
+def test_a_login_that_is_refused_when_it_is_made_again_ends_the_connection() -> None:
+    """What waits for it is not sent, and told as lost; it is not left waiting."""
+
+    async def ask(cluster: Cluster, simulated: SimulatedCluster) -> tuple[str, list[str]]:
+        connection = await cluster.any_connection()
+        simulated.access.users["me"] = "another"
+        while not connection.is_renewing and connection.closed is None:
+            await asyncio.sleep(0.002)
+        held = await asyncio.gather(
+            *(connection.call(MetadataRequest(topics=[])) for _ in range(2)), return_exceptions=True
+        )
+        assert connection.closed is not None
+        return connection.closed.reason, [type(one).__name__ for one in held]
+
+    reason, held = play(ask)
+    assert reason.startswith("the login could not be made again: cluster guarded refused")
+    assert held == ["ConnectionLostError"] * 2
+
+
+def test_a_connection_that_ends_while_its_login_is_made_again_leaves_nobody_waiting() -> None:
+    """Whoever was held up is told, and nothing of it is sent."""
+
+    async def ask(cluster: Cluster, simulated: SimulatedCluster) -> list[str]:
+        connection = await cluster.any_connection()
+        while not connection.is_renewing:
+            await asyncio.sleep(0.002)
+        held = [asyncio.ensure_future(connection.call(MetadataRequest(topics=[]))) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert connection.in_flight == 3
+        connection.abort("for the test")
+        told = await asyncio.gather(*held, return_exceptions=True)
+        await asyncio.sleep(LIFETIME_S)
+        assert connection.in_flight == 0
+        assert not connection.is_renewing
+        return [str(getattr(one, "reason", one)) for one in told]
+
+    assert play(ask, "SCRAM-SHA-256") == ["for the test"] * 2

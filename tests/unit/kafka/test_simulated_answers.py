@@ -19,7 +19,7 @@ from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import BrokerRefusedError, ConnectionLostError, PermissionDeniedError
 from anabranch.kafka.headers import header_at
-from anabranch.kafka.log import KeyedLog, LogShrunkError
+from anabranch.kafka.log import ClockAheadError, KeyedLog, LogShrunkError
 from anabranch.kafka.partitions import (
     LATEST,
     OffsetAnswer,
@@ -176,7 +176,9 @@ def test_an_append_whose_outcome_is_unknown_is_not_sent_again(
     on(context, ask)
 
 
-@pytest.mark.parametrize(("code", "known"), [(2, True), (10, True), (29, True), (6, False), (7, False), (20, False)])
+@pytest.mark.parametrize(
+    ("code", "known"), [(2, True), (10, True), (19, True), (29, True), (87, True), (6, False), (7, False), (20, False)]
+)
 def test_only_some_codes_say_that_nothing_was_appended(
     context: ClusterContext, monkeypatch: pytest.MonkeyPatch, code: int, known: bool
 ) -> None:
@@ -193,6 +195,54 @@ def test_only_some_codes_say_that_nothing_was_appended(
                 await log.append([(b"k", b"v")], 1_000)
         else:
             assert await log.append([(b"k", b"v")], 1_000) is None
+
+    on(context, ask)
+
+
+def test_a_clock_that_is_ahead_of_the_brokers_is_said_to_be_that(
+    context: ClusterContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the time of this machine: the broker's own word is that of a time stamp that is not valid."""
+
+    async def ask(cluster: Cluster) -> None:
+        await topic(cluster, "ahead")
+        refused = produce.Produced("ahead", 0, 32, -1, -1, "")
+        monkeypatch.setattr(kafka_log.produce, "parse_with_throttle", lambda *_: (0.0, [refused]))
+        with pytest.raises(ClockAheadError) as ahead:
+            await KeyedLog(cluster, "ahead").append([(b"k", b"v")], 1_767_323_045_678)
+        assert ahead.value.message == (
+            "cluster one: ahead refuses records of 2026-01-02 03:04:05 UTC, which is this machine's time: its clock is "
+            "ahead of the brokers'"
+        )
+        assert "clock" in ahead.value.hint
+
+    on(context, ask)
+
+
+def test_a_read_that_fails_half_way_is_as_if_it_had_not_been_made(
+    context: ClusterContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one has all of it, from the first record on."""
+
+    async def ask(cluster: Cluster) -> None:
+        await topic(cluster, "half")
+        log = KeyedLog(cluster, "half")
+        for value in (b"1", b"2"):
+            assert await log.append([(b"k", value)], 1_000) is not None
+        hand_out, given = kafka_log._hand_out, list[int]()
+
+        async def failing(*arguments: Any) -> None:
+            await hand_out(*arguments)
+            given.append(len(given))
+            if len(given) == 2:
+                raise ConnectionLostError("one", "1", "gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(kafka_log, "_hand_out", failing)
+            with pytest.raises(ConnectionLostError):
+                await log.read()
+        assert (log.position, log.start) == (-1, 0)
+        assert [entry.value for entry in await log.read()] == [b"1", b"2"]
 
     on(context, ask)
 

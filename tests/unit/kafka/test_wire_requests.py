@@ -17,6 +17,7 @@ from anabranch.kafka.errors import UnsupportedApiError
 from anabranch.kafka.frames import Frame, FramePool
 from anabranch.records.encode import encode
 from anabranch.records.record import Record, TimestampType
+from tests.unit.kafka.scripted import frame_of
 
 pytestmark = pytest.mark.unit
 
@@ -38,14 +39,6 @@ class Wire:
         assert flexible
         assert timeout > 0
         self.version, self.sent = version, b"".join(bytes(part) for part in parts)
-
-
-def frame_of(answer: Any, version: int) -> Frame:
-    """An answer as it arrives: correlation id, no tags, body."""
-    body = b"\0\0\0\1\0" + answer.encode(version=version)
-    frame = FramePool().take(len(body))
-    frame.view[:] = body
-    return frame
 
 
 @pytest.mark.parametrize(("newest", "version"), [(9, 9), (13, 13)])

@@ -33,9 +33,10 @@ from anabranch.checkpoints.flink.operator_handle import Mode, OperatorHandle, St
 from anabranch.checkpoints.flink.split import NOTHING, KafkaSplit
 from anabranch.checkpoints.flink.uid import operator_id
 from anabranch.checkpoints.plan import PendingTransactions, Rewrite, RewriteSpec, Split, StopSavepoint
-from anabranch.checkpoints.position import OffsetRole, SymbolicOffset
+from anabranch.checkpoints.position import OffsetRole, Position, SymbolicOffset
+from anabranch.checkpoints.route import TranslatedPosition
 from anabranch.errors import InvalidFieldError
-from anabranch.model.reasons import ReasonKind
+from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.topics import TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -194,6 +195,36 @@ def test_partitions_that_only_the_target_has_are_put_in_where_the_route_says_fro
     again = done(checkpoint.rewrite(RewriteSpec(), Arithmetic(counts={"orders": 4}, marker=9)))
     assert ("orders-3", 9, OffsetRole.NEXT) in positions(again)
     assert TopicPartition("orders", 3) in again.sources[0].enumerators[""].assigned
+
+
+def test_partitions_that_only_the_target_has_are_not_put_in_where_two_topics_become_one() -> None:
+    """Nobody can say of which of them they are."""
+    operator = kafka_operator("src", [[split("a", 0, 1), split("b", 1, 2)]])
+    route = Arithmetic(rename=lambda _: "both", counts={"both": 3}, marker=9)
+    result = opened(operator).rewrite(RewriteSpec(), route)
+    assert reasons(result) == {ReasonKind.NEW_PARTITIONS}
+    assert "2" in result.refusals[0].what
+
+
+def test_partitions_that_only_the_target_has_are_put_in_at_their_own_place_alone() -> None:
+    """A route that leads the old partition of that number elsewhere says nothing of the new one."""
+
+    class Crossed(Arithmetic):
+        def move(self, position: Position) -> TranslatedPosition | Reason | None:
+            answer = super().move(position)
+            if isinstance(answer, TranslatedPosition) and position.partition.partition == 3:
+                return replace(answer, partition=TopicPartition("orders", 4))
+            return answer
+
+    result = opened(kafka_operator("src", ORDERS)).rewrite(RewriteSpec(), Crossed(counts={"orders": 4}, marker=9))
+    assert reasons(result) == {ReasonKind.NEW_PARTITIONS}
+
+
+def test_a_partition_that_the_target_does_not_have_is_refused() -> None:
+    """The route leads to it, and the topic is smaller."""
+    result = opened(kafka_operator("src", ORDERS)).rewrite(RewriteSpec(), Arithmetic(counts={"orders": 1}))
+    assert reasons(result) == {ReasonKind.OUTSIDE_LOG}
+    assert "1, 2" in result.refusals[0].what
 
 
 def test_two_partitions_that_become_one_are_refused() -> None:
@@ -470,6 +501,21 @@ def test_a_hybrid_source_is_seen_and_refused() -> None:
         subtasks=(Subtask(0, managed=reader_state([wrap(0, wrapped)])),),
     )
     assert reasons(opened(operator).rewrite(RewriteSpec(), to_b())) == {ReasonKind.UNSUPPORTED}
+
+
+def hybrid_enumerator(version: int, inner: bytes, *, coordinator: int = 0) -> Operator:
+    """A hybrid source whose readers have nothing yet; ``inner`` is the state of the enumerator that it wraps."""
+    state = b"\x00\x00\x00\x01" + version.to_bytes(4) + len(inner).to_bytes(4) + inner
+    operator = kafka_operator("src", [[]])
+    return replace(operator, coordinator=Inline("c", Coordinator(coordinator, state).emit()))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_hybrid_source_is_seen_by_its_enumerator_alone(version: int) -> None:
+    """Its readers have no split yet: what it wraps has partitions of Kafka."""
+    inner = EnumeratorState(version, (_assigned("orders", 0),), None if version < 2 else True).emit()
+    result = opened(hybrid_enumerator(version, inner)).rewrite(RewriteSpec(), to_b())
+    assert reasons(result) == {ReasonKind.UNSUPPORTED}
 
 
 def test_pending_transactions_are_refused_discarded_or_kept() -> None:

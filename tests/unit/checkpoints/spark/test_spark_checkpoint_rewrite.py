@@ -27,6 +27,7 @@ from anabranch.model.topics import TopicPartition
 pytestmark = pytest.mark.unit
 TRANSLATE = RewriteSpec(uncommitted=Uncommitted.TRANSLATE)
 CONTINUOUS = [name for name in FIXTURES if name.endswith("/continuous")]
+NOTHING = "nothing changes: every position is the same on the target"
 MOVABLE = [name for name in FIXTURES if name not in CONTINUOUS]
 
 
@@ -42,6 +43,7 @@ def test_a_route_that_changes_nothing_writes_nothing(name: str) -> None:
     rewrite = opened(fixture(name)).rewrite(TRANSLATE, identity())
     assert not rewrite.refusals
     assert rewrite.writes == {}
+    assert NOTHING in rewrite.notes
 
 
 @pytest.mark.parametrize("name", MOVABLE)
@@ -50,6 +52,7 @@ def test_a_move_and_its_way_back_give_the_first_bytes_again(name: str) -> None:
     files = fixture(name)
     there = opened(files).rewrite(TRANSLATE, TestRoute())
     assert not there.refusals
+    assert NOTHING not in there.notes
     moved = files.written(there)
     assert moved.content != files.content
     back = opened(moved).rewrite(TRANSLATE, inverse())
@@ -149,6 +152,8 @@ def test_a_refused_position_is_a_refusal_and_nothing_is_written() -> None:
     rewrite = opened(simple()).rewrite(RewriteSpec(), TestRoute(refused=gone))
     assert reasons(rewrite) == {ReasonKind.EXPIRED}
     assert len(rewrite.refusals) == 2
+    assert rewrite.writes == {}
+    assert NOTHING not in rewrite.notes
 
 
 def test_partitions_that_only_the_target_has_are_refused_by_number() -> None:
