@@ -88,7 +88,7 @@ ABOVE = (
 """What is built upon copying.  That no chapter of copying imports it is what lets it change without them."""
 _RESTS_ON_NONE = ("CHANGELOG.md", "tests/full.py", str(LEDGER.relative_to(ROOT)), "tests/mutants.json")
 """Which tests a chapter ran stands in the ledger."""
-OF_PURE = ("tests/mutants/", "tests/minutes.py", "tests/unit/cli/printing.py")
+OF_PURE = ("tests/mutants/", "tests/minutes.py", "tests/unit/cli/printing.py", "tests/unit/kafka/scripted.py")
 """What no test but those of the chapter ``pure`` imports."""
 Files = Mapping[str, str]
 """Path to the hash of what it holds."""
