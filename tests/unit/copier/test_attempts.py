@@ -20,9 +20,10 @@ from anabranch.copier.ownership.handover import TIMEOUT_S, Handover, is_dead
 from anabranch.copier.ownership.takeover_manager import AT_ONCE, PILE, TakeoverManager
 from anabranch.copier.ownership.target_access import TargetAccess
 from anabranch.copier.ownership.upkeep import OwnershipUpkeep
+from anabranch.copier.target import partition
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.errors import AnabranchError
-from anabranch.kafka import admin
+from anabranch.kafka import admin, partitions
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import (
@@ -45,6 +46,7 @@ from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 from anabranch.protocol.guard import DEFAULT_EXPIRATION_MS
 from anabranch.protocol.ownership import Ownership, Persisted
 from anabranch.protocol.pipeline import Pipeline
+from anabranch.records.header import CONTROL, TRANSACTIONAL, BatchHeader
 from anabranch.state.topics.control import MappedRanges, Progress
 from anabranch.state.topics.journal import GapRecords, Journal
 
@@ -449,6 +451,121 @@ def test_whatever_fails_underneath_a_takeover_is_told_as_what_it_means() -> None
     assert isinstance(refused, OwnershipEnded) and (refused.reason, refused.code) == (Ending.NOT_LEADER, 6)
     unknown = driven(BrokerRefusedError("new", "Fetch", "t-0", 120))
     assert isinstance(unknown, LaneStopped) and (unknown.reason, unknown.offset) == (Stop.REFUSED, 80)
+
+
+def bare() -> TargetPartition:
+    """A target partition of which each request is answered by a test."""
+    nothing = cast(Any, None)
+    parts = (nothing, nothing, nothing, nothing, "l", "t", TOPIC.uuid, 0, nothing, 1, 4, 80)
+    return TargetPartition(*parts, by_coordinator=True)
+
+
+def control(at: int, producer_id: int, epoch: int, *, data: bool = False) -> BatchHeader:
+    """A marker's header, or a record's."""
+    attributes = TRANSACTIONAL | (0 if data else CONTROL)
+    return BatchHeader(at, 60, 4, 2, 0, attributes, 0, 0, 0, producer_id, epoch, -1, 1)
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "log", "answer"),
+    [
+        ((53, -1, -1), 0, [], 53),
+        ((0, 8, 3), 0, [], effects.FORGOTTEN),
+        ((0, 9, 3), 48, [], 48),
+        ((0, 9, 3), 0, [control(10, 9, 3)], 0),
+        ((0, 9, 3), 0, [control(10, 9, 4)], 0),
+        ((0, 9, 3), 0, [control(10, 8, 3), control(11, 9, 2), control(12, 9, 3, data=True), control(13, 9, 3)], 0),
+        ((0, 9, 3), 0, [control(10, 9, 2)], None),
+        ((0, 9, 3), 0, [control(10, 8, 3), control(11, 9, 3, data=True)], None),
+        ((0, 9, 3), 0, [], None),
+    ],
+)
+def test_an_owner_is_shut_out_by_its_coordinator_once_its_own_newer_marker_is_in_the_log(
+    begun: tuple[int, int, int],
+    ended: int,
+    log: list[BatchHeader],
+    answer: int | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the coordinator refuses is told; a marker that does not come ends the takeover, for it may come later."""
+    target, asked = bare(), []
+    monkeypatch.setattr(partition, "_PAUSE_S", 0.0)
+
+    async def producer(cluster: Cluster, transactional_id: str) -> tuple[int, int, int]:
+        asked.append(transactional_id)
+        return begun
+
+    async def transaction(cluster: Cluster, *what: Any) -> int:
+        asked.append(what)
+        return ended
+
+    async def read_end(self: TargetPartition) -> effects.LogEnd:
+        return effects.LogEnd(0, 10 + (len(log) if len(asked) == 2 else 0), 10)
+
+    async def batch_at(self: TargetPartition, offset: int) -> BatchHeader | None:
+        return next((one for one in log if one.base_offset >= offset), None)
+
+    monkeypatch.setattr(partitions, "transactional_producer_id", producer)
+    monkeypatch.setattr(partitions, "empty_transaction", transaction)
+    monkeypatch.setattr(TargetPartition, "_read_end", read_end)
+    monkeypatch.setattr(TargetPartition, "_batch_at", batch_at)
+
+    def steps() -> effects.Steps[tuple[int, ...]]:
+        return (yield effects.Fences((effects.Fence(9, "owner"),)))
+
+    if answer is None:
+        with pytest.raises(OwnershipEnded) as timed_out:
+            asyncio.run(target.drive(steps()))
+        assert (timed_out.value.reason, timed_out.value.detail) == (Ending.TIMED_OUT, "no marker for producer id 9")
+    else:
+        assert asyncio.run(target.drive(steps())) == (answer,)
+    assert asked[1:] == ([("owner", 9, 3, "t", 0)] if begun[:2] == (0, 9) else [])
+
+
+def test_nothing_is_filled_once_the_gate_is_shut() -> None:
+    """It is asked before each marker: a process that was stopped writes none."""
+
+    def steps() -> effects.Steps[int]:
+        return (yield effects.EmptyTransaction("fill", effects.PaddingProducer(0, 9, 0)))
+
+    with pytest.raises(OwnershipEnded) as ended:
+        asyncio.run(bare().drive(steps(), lambda: False))
+    assert ended.value.reason is Ending.LEASE
+
+
+def test_who_may_not_fill_is_told_so_as_brokers_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lane becomes mapped by that, and does not stop."""
+
+    async def denied(*_: Any) -> Any:
+        raise DENIED
+
+    monkeypatch.setattr(partitions, "transactional_producer_id", denied)
+
+    def steps() -> effects.Steps[effects.PaddingProducer]:
+        return (yield effects.StartPadding("fill"))
+
+    assert asyncio.run(bare().drive(steps())) == effects.PaddingProducer(53)
+
+
+def test_a_part_of_the_target_s_log_that_goes_while_it_is_read_ends_the_takeover(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Retention or a truncation took it: the next attempt sees what there is; any other code means what it does."""
+    code = 1
+
+    async def headers(*_: Any, **more: Any) -> tuple[int, list[BatchHeader]]:
+        return code, []
+
+    monkeypatch.setattr(partition, "headers_from", headers)
+    with pytest.raises(OwnershipEnded) as ended:
+        asyncio.run(bare()._batch_at(1_234))
+    assert (ended.value.reason, ended.value.detail) == (Ending.UNSETTLED, "target offset 1,234 went meanwhile")
+    code = 6
+    with pytest.raises(OwnershipEnded) as ended:
+        asyncio.run(bare()._batch_at(1_234))
+    assert ended.value.reason is Ending.NOT_LEADER
+    code = 0
+    assert asyncio.run(bare()._batch_at(1_234)) is None
 
 
 # -- the target as a whole ------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from anabranch.copier.lane.fetched import FetchedBatch
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.source import fetcher as fetching
 from anabranch.copier.source import refused as module
@@ -14,9 +15,10 @@ from anabranch.copier.source.answer_sizes import AROUND_BYTES, answer_bytes
 from anabranch.copier.source.fetcher import Fetcher
 from anabranch.copier.write_gate import WriteGate
 from anabranch.kafka.admin import create_topic
-from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.cluster import Cluster, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Connection, Transport
-from anabranch.kafka.errors import ConnectionLostError
+from anabranch.kafka.errors import ConnectionLostError, PermissionDeniedError
+from anabranch.kafka.frames import FramePool
 from anabranch.kafka.partitions import OffsetAnswer
 from anabranch.kafka.settling import until_led
 from anabranch.kafka.simulated import SimulatedCluster
@@ -27,6 +29,7 @@ from anabranch.model.start import LaneStart
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.protocol.claims import Claim, ClaimState
 from anabranch.protocol.endings import Ending, OwnershipEnded, Stop
+from anabranch.protocol.gap_records import OffsetSpan
 from anabranch.protocol.ownership import Ownership
 from anabranch.protocol.pipeline import Pipeline
 from anabranch.records.decode import decode
@@ -34,6 +37,7 @@ from anabranch.records.encode import body_of, encode, seal
 from anabranch.records.header import TRANSACTIONAL, read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.sandbox import ClusterSpec
+from qa.timeouts import TIMEOUT_S
 from tests.simulated import Simulated
 from tests.unit.asking import on, records
 
@@ -310,3 +314,115 @@ def test_a_broker_that_comes_while_others_have_yet_to_answer_asks_for_what_they_
     asyncio.run(play())
     sizes = [(size + AROUND_BYTES) >> 20 for size, _ in asked]
     assert sizes == [8, 8, 1, 4]
+
+
+class Barred(Cluster):
+    """A cluster that does not let us in."""
+
+    def __init__(self) -> None:
+        super().__init__(Transport("barred", "User:ANONYMOUS"), [])
+        self.asked = 0
+
+    async def connection(self, node: int, purpose: str = "main") -> Connection:
+        self.asked += 1
+        assert self.asked < 100, "it asks again and again"
+        raise PermissionDeniedError(self.name, "User:me", "Read", "broker 1")
+
+
+def test_who_is_not_let_in_by_a_broker_stops_each_lane_of_it() -> None:
+    """At its next offset, with what is to be granted; lanes of other brokers go on."""
+
+    async def play() -> list[Lane]:
+        loops, lanes = fetcher(Barred()), [running(80), running(90), running(70)]
+        for number, lane in enumerate(lanes):
+            loops._lanes["t", number] = lane
+            lane.source.leader = 1
+        lanes[2].source.leader = 2
+        task = asyncio.create_task(loops._loop(1))
+        async with asyncio.timeout(TIMEOUT_S):
+            while lanes[1].stopped is None and not task.done():
+                await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return lanes
+
+    first, second, other = asyncio.run(play())
+    for lane, offset in ((first, 80), (second, 90)):
+        assert lane.stopped is not None
+        assert (lane.stopped.reason, lane.stopped.offset) == (Stop.SOURCE_NOT_ALLOWED, offset)
+        assert "User:me may not Read on broker 1" in lane.stopped.detail and "grant it" in lane.stopped.fix
+    assert (other.phase, other.stopped) == (LanePhase.RUNNING, None)
+
+
+@pytest.mark.parametrize(("leader", "index"), [(-1, 0), (3, 1)])
+def test_a_partition_without_a_leader_is_looked_for_again(leader: int, index: int) -> None:
+    """Its topic is there, which ends all doubt about that; nothing is asked of nobody."""
+    loops, lane = fetcher(Dying()), running(80)
+    lane.source.doubt = "topic t: unknown to broker 1"
+    parts = {index: PartitionMeta(leader, 4, (1,), (1,), 0)}
+    loops._place_on(lane, TopicMeta("t", TOPIC.uuid, False, 0, parts, None))
+    assert (lane.source.leader, lane.source.doubt, loops._tasks) == (-1, "", {})
+
+
+@pytest.mark.parametrize("frees", [True, False])
+def test_small_batches_that_wait_give_up_large_answers_where_no_memory_comes_free(
+    frees: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is queued stays as it is, byte for byte; where the senders get on nothing is copied."""
+    monkeypatch.setattr(fetching, "STUCK_S", 0.0)
+
+    async def play() -> tuple[Lane, bytes, FramePool]:
+        cluster = Dying()
+        loops, lane = fetcher(cluster), running(0)
+        loops._lanes["t", 0] = lane
+        frame, other = cluster.pool.take(1_000), cluster.pool.take(500)
+        batch = encode(records(3))
+        frame.view[10 : 10 + len(batch)] = batch
+        header = read_header(frame.view, 10)
+        lane.fetched.put(FetchedBatch(frame.view, 10, header, frame, (OffsetSpan(0, 3),)))
+        frame.release()
+
+        async def pause(seconds: float) -> None:
+            if frees:
+                other.release()
+
+        monkeypatch.setattr(loops, "_pause", pause)
+        before = loops._in_memory()
+        await loops._wait_for_memory()
+        if not frees:
+            assert loops._in_memory() < before
+            other.release()
+        return lane, batch, cluster.pool
+
+    lane, batch, pool = asyncio.run(play())
+    (waiting,) = lane.fetched.batches
+    assert bytes(waiting.view[waiting.at : waiting.at + waiting.header.size]) == batch
+    assert (waiting.frame is None, lane.fetched.owned_bytes > 0, pool.lent == 0) == (not frees,) * 3
+    assert lane.fetched.bytes == len(batch)
+
+
+def test_a_session_that_its_broker_has_forgotten_is_begun_again_and_nothing_is_missed() -> None:
+    """All is asked for once more; the answer that says so tells nothing of any lane."""
+    with Simulated(ClusterSpec(name="old"), 1) as simulated:
+
+        async def play(cluster: Cluster) -> list[tuple[int, bool]]:
+            await create_topic(cluster, "t", 1, 1, {})
+            await until_led(cluster, ["t"])
+            meta, part = await cluster.partition("t", 0)
+            connection = await cluster.connection(part.leader)
+            lane, loops, told = running(0, TopicId(meta.id)), fetcher(cluster), []
+
+            def forget(one: SimulatedCluster) -> None:
+                for broker in one.brokers.values():
+                    broker.fetch_sessions.known.clear()
+
+            for turn in range(5):
+                simulated.served.do(lambda one: stored(one, encode(records(1))))
+                if turn == 2:
+                    simulated.served.do(forget)
+                await loops._fetch(part.leader, connection, [lane], 0)
+                told.append((lane.fetched.fetch_offset, bool(loops._sessions[part.leader].session.epoch)))
+            return told
+
+        context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
+        assert on(context, play) == [(1, True), (2, True), (2, False), (4, True), (5, True)]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
+from functools import partial
 from struct import Struct
 from typing import NamedTuple
 
+import cramjam
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.protocol import reading as module
 from anabranch.protocol.reading import Reading, _encoded, read
 from anabranch.records.decode import decode
-from anabranch.records.encode import body_of, encode_as_logged, seal
+from anabranch.records.encode import body_of, encode_as_logged, seal, seal_packed
 from anabranch.records.errors import CorruptBatchError, OldFormatError
 from anabranch.records.header import (
     CONTROL,
@@ -23,6 +27,7 @@ from anabranch.records.header import (
     Codec,
     read_header,
 )
+from anabranch.records.join import join
 from anabranch.records.patch import check_and_patch, check_crc
 from anabranch.records.record import Record, TimestampType
 from tests.chance import examples
@@ -364,6 +369,36 @@ def test_the_brokers_clock_becomes_the_records_own() -> None:
     (one,) = reading.batches
     assert (one.owned, one.header.codec) == (True, Codec.ZSTD)
     assert [(r.timestamp, r.timestamp_type) for r in seen(reading)] == [(777, CREATE)] * 3
+
+
+def test_a_batch_with_the_brokers_clock_that_grows_when_it_is_written_again_is_split() -> None:
+    """Its source packed it better than is done here; each piece fits, and none is lost."""
+    chance = random.Random(5)
+    words = [chance.randbytes(3) for _ in range(60)]
+    made = [Record(n, 5, CREATE, None, b"".join(chance.choices(words, k=40))) for n in range(400)]
+    body = bytes(body_of(made, range(len(made))))
+    packed = bytes(cramjam.zstd.compress(body, level=19))
+    batch = seal_packed(
+        packed,
+        count=len(made),
+        last_offset_delta=len(made) - 1,
+        timestamps=(5, 777),
+        attributes=LOG_APPEND_TIME | Codec.ZSTD,
+    )
+    reading = reading_of(batch, plain(400))
+    pieces = [one for one in reading.batches if one.owned]
+    assert len(pieces) > 1 and all(one.header.size <= len(batch) for one in pieces)
+    assert seen(reading)[:400] == [record._replace(timestamp=777) for record in made]
+    assert (reading.fetch_offset, reading.compacted, pieces[-1].end, reading.fault) == (403, 0, 400, None)
+
+
+def test_a_batch_with_the_brokers_clock_that_is_not_joined_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its records are larger than what is joined; a consumer is given the same."""
+    monkeypatch.setattr(module, "join", partial(join, limit=100))
+    records = [Record(n, 5 + n, APPEND, b"k", b"v" * 100) for n in range(3)]
+    reading = reading_of(logged(0, records, attributes=LOG_APPEND_TIME | Codec.ZSTD, clock=777))
+    assert [(r.offset, r.timestamp, r.value) for r in seen(reading)] == [(n, 777, b"v" * 100) for n in range(3)]
+    assert (reading.fetch_offset, reading.fault) == (3, None)
 
 
 def test_a_position_inside_a_batch_cuts_it() -> None:

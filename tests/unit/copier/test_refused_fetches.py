@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from anabranch.copier.lane.epochs import UNKNOWN, EpochTrail
 from anabranch.copier.lane.fetched import FetchedBatch
 from anabranch.copier.lane.lane import Lane, LanePhase
-from anabranch.copier.source import missing, queueing, truncation_check
+from anabranch.copier.source import missing, open_transaction_watch, queueing, truncation_check
 from anabranch.copier.source import refused as module
+from anabranch.copier.source.open_transaction_watch import ASK_S, HELD_S, OpenTransactionWatch
 from anabranch.copier.source.queueing import enqueue, note_epochs
 from anabranch.kafka.cluster import Cluster, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Connection, Transport
@@ -303,6 +305,62 @@ def test_the_epoch_before_a_position_is_that_of_the_record_there_or_unknown(
     monkeypatch.setattr(truncation_check, "header_at", header_at)
     found = truncation_check.epoch_before(Answering(lost), TopicPartition("t", 0), position)
     assert asyncio.run(found) == epoch
+
+
+# -- an open transaction --------------------------------------------------------------------------------
+
+
+def test_who_holds_a_lane_is_asked_once_it_has_stood_for_a_while_and_seldom_again() -> None:
+    """Where the source moves on it is not held any more."""
+    lane, asked = running(80), []
+    watch = OpenTransactionWatch(Answering())
+
+    async def ask(held: Lane) -> str:
+        asked.append(now)
+        return f"held, {len(asked)}"
+
+    watch._ask = ask  # type: ignore[method-assign]
+    lane.source.stable = 80
+    for now in (1.0, 1.0 + HELD_S - 0.5, 1.0 + HELD_S, 9.0, 1.0 + HELD_S + ASK_S - 0.5, 1.0 + HELD_S + ASK_S):
+        asyncio.run(watch._look(lane, now))
+    assert asked == [1.0 + HELD_S, 1.0 + HELD_S + ASK_S] and lane.status.held_by == "held, 2"
+    lane.source.stable = 81
+    now = 50.0
+    asyncio.run(watch._look(lane, now))
+    assert (lane.status.held_by, len(asked)) == ("", 2)
+    now += HELD_S
+    asyncio.run(watch._look(lane, now))
+    assert lane.status.held_by == "held, 3"
+
+
+@pytest.mark.parametrize("found", [0, 1, 3, None])
+def test_who_holds_a_lane_is_named_as_far_as_the_source_tells(
+    found: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that begins first, and how many more there are; a source that tells nothing is told as such."""
+    lane = running(80)
+    lane.source.stable = 1_080
+    dates: list[Any] = []
+
+    async def open_transactions(_: object, topic: str, partition: int) -> tuple[int, list[int]]:
+        assert (topic, partition) == ("t", 0)
+        return (0, list(range(found))) if found is not None else (29, [])
+
+    async def dated(_: object, topic: str, topic_id: uuid.UUID, partition: int, one: int) -> Any:
+        dates.append((topic, topic_id, partition, one))
+        return SimpleNamespace(sentence=lambda now: f"producer {one} holds it")
+
+    monkeypatch.setattr(open_transaction_watch, "open_transactions", open_transactions)
+    monkeypatch.setattr(open_transaction_watch, "dated", dated)
+    told = asyncio.run(OpenTransactionWatch(Answering())._ask(lane))
+    assert dates == ([("t", TOPIC.uuid, 0, 0)] if found else [])
+    if found is None:
+        assert told.startswith("an open transaction begins at offset 1,080; the source does not tell whose: ")
+    elif not found:
+        assert told == ""
+    else:
+        more = ", and 2 more are open after it" if found == 3 else ""
+        assert told == f"producer 0 holds it{more}: nothing after it may be copied before it ends"
 
 
 # -- a topic that is missing ----------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from anabranch.groups.undo import UndoRecord, undo
 from anabranch.model.groups import Commit, GroupKind, GroupState, Member
 from anabranch.model.reasons import Reason, ReasonKind
 from anabranch.model.start import StartPosition
+from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 
 pytestmark = pytest.mark.unit
@@ -210,6 +211,74 @@ def test_groups_that_sync_by_hand_refuses_are_not_followed() -> None:
     assert (opened.groups[0].state, opened.groups[0].writes) == (SyncState.WAITING, {})
     large = plan_round(snapshot(group({A: Commit(12, "x" * 9)}), there, metadata_limit=8), ["g"], {})
     assert (large.groups[0].state, large.groups[0].writes) == (SyncState.BLOCKED, {})
+
+
+def test_a_commit_that_is_not_copied_yet_waits_and_the_one_before_it_is_written_first() -> None:
+    """So the target has positions that the group really had; how it stands is told with what it waits for."""
+    ahead = plan_round(snapshot(group({A: Commit(40, "new")}), group({})), ["g"], {})
+    (one,) = ahead.groups
+    assert (one.state, one.writes, one.why) == (SyncState.WAITING, {}, f"not copied yet: {A}")
+    assert ahead.waiting == {"g": {A: Commit(40, "new")}}
+    for older, waits in ((Commit(35), Commit(35)), (Commit(50), Commit(40, "new")), (Commit(40), Commit(40, "new"))):
+        found = plan_round(snapshot(group({A: Commit(40, "new")}), group({})), ["g"], {"g": {A: older}})
+        assert (found.groups[0].writes, found.waiting) == ({}, {"g": {A: waits}})
+    reached = plan_round(snapshot(group({A: Commit(40, "new")}), group({})), ["g"], {"g": {A: Commit(27, "old")}})
+    assert (reached.groups[0].state, reached.groups[0].writes) == (SyncState.WAITING, {TO_A: Commit(12, "old")})
+    assert reached.waiting == {"g": {A: Commit(40, "new")}}
+    further = plan_round(
+        snapshot(group({A: Commit(40)}), group({TO_A: Commit(14)})), ["g"], {"g": {A: Commit(27, "old")}}
+    )
+    assert (further.groups[0].state, further.groups[0].writes) == (SyncState.WAITING, {}), "it is there already"
+    copied = plan_round(snapshot(group({A: Commit(29)}), group({})), ["g"], {"g": {A: Commit(27)}})
+    assert (copied.groups[0].state, copied.groups[0].writes, copied.waiting) == (
+        SyncState.IN_SYNC,
+        {TO_A: Commit(14)},
+        {},
+    )
+
+
+def test_what_waits_in_a_group_goes_on_waiting_while_a_transaction_holds_its_commits() -> None:
+    """Of a group that is blocked as a whole, or has members on the target, nothing waits."""
+    kept = {"g": {A: Commit(27)}}
+    opened = plan_round(snapshot(group({A: Commit(40)}), group({}), pending={"g": (B, A)}), ["g"], kept)
+    assert opened.waiting == kept
+    assert opened.groups[0].why == f"{A} is committed in an open transaction"
+    reading = group({}, state=GroupState.STABLE)
+    active = plan_round(snapshot(group({A: Commit(12)}), reading), ["g", "g"], kept)
+    assert [(one.state, one.writes) for one in active.groups] == [(SyncState.ACTIVE, {})] and active.waiting == {}
+    streams = group({}, kind=GroupKind.STREAMS)
+    assert plan_round(snapshot(group({A: Commit(12)}), streams), ["g"], kept).groups[0].state is SyncState.BLOCKED
+
+
+def test_what_blocks_a_partition_leaves_the_others_of_its_group_moving() -> None:
+    """The first reason is told, and how many more there are; topics that the link does not copy are none."""
+    beyond = TopicPartition("other", 0)
+    commits = {A: Commit(12), B: Commit(12), beyond: Commit(5)}
+    mappings = {A: mapping(), B: UnavailableMapping("its lane is stopped", "resume it")}
+    found = plan_round(snapshot(group(commits), group({}), mappings=mappings), ["g"], {})
+    (one,) = found.groups
+    assert (one.state, one.writes, one.why) == (
+        SyncState.BLOCKED,
+        {TO_A: Commit(2)},
+        f"{B}: its lane is stopped",
+    )
+    both = {A: UnavailableMapping("gone", ""), B: UnavailableMapping("its lane is stopped", "resume it")}
+    (one,) = plan_round(snapshot(group(commits), group({}), mappings=both), ["g"], {}).groups
+    assert (one.state, one.writes, one.why) == (SyncState.BLOCKED, {}, f"{A}: gone, and 1 more")
+    waits = {A: mapping(), B: mapping(TO_B)}
+    (one,) = plan_round(snapshot(group({A: Commit(40), B: Commit(41)}), mappings=waits), ["g"], {}).groups
+    assert (one.state, one.why) == (SyncState.WAITING, f"not copied yet: {A} and 1 more")
+    same = group({TO_A: Commit(2)})
+    (one,) = plan_round(snapshot(group({A: Commit(12)}), same), ["g"], {}).groups
+    assert (one.state, one.writes) == (SyncState.IN_SYNC, {})
+    (one,) = plan_round(snapshot(group({A: Commit(12, "noted")}), same), ["g"], {}).groups
+    assert one.writes == {TO_A: Commit(2, "noted")}
+
+
+def test_a_plan_is_good_only_where_no_group_is_refused() -> None:
+    """Whatever else the others are."""
+    assert plan(snapshot(group({A: Commit(12)})), ["g"]).ok
+    assert not plan(snapshot(group({A: Commit(40)})), ["g"]).ok
 
 
 @pytest.mark.parametrize("there", [3, 9])
