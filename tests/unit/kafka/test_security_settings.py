@@ -177,7 +177,9 @@ def test_a_token_is_told_until_shortly_before_it_expires(monkeypatch: pytest.Mon
     assert told == ["one", "one", "two", "three", "four", "five"]
 
 
-@pytest.mark.parametrize("answer", [b"<html>", {"error": "no"}, {"access_token": "x", "expires_in": "soon"}, b"[]", b"7"])
+@pytest.mark.parametrize(
+    "answer", [b"<html>", {"error": "no"}, {"access_token": "x", "expires_in": "soon"}, b"[]", b"7"]
+)
 def test_an_answer_without_a_token_is_no_refusal(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is not well, and is asked again; a token that was not understood whole is not told later."""
     server = Server(answer, {"access_token": "good", "expires_in": 100})
