@@ -239,6 +239,19 @@ def test_a_login_goes_on_until_the_conversation_is_done() -> None:
     ]
 
 
+def test_a_login_that_holds_for_good_is_not_made_again() -> None:
+    """A broker that limits none says 0, or nothing."""
+    broker = Broker(offered(), HELLO, word("a", session_lifetime_ms=0))
+
+    async def ask(connection: Connection) -> bool:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return connection.is_renewing
+
+    assert opened(broker, Sasl("PLAIN", lambda _: Talk("first")), ask) is False
+    assert [key for key, _, _ in broker.asked] == [VERSIONS, HANDSHAKE, AUTHENTICATE]
+
+
 @pytest.mark.parametrize(
     ("talk", "answers", "reason"),
     [
