@@ -158,13 +158,13 @@ class _ClientCredentials(_StoredToken):
             with urllib.request.urlopen(request, timeout=_TOKEN_TIMEOUT_S) as response:
                 answer = json.load(response)
             self._token = str(answer["access_token"])
-            self._until = time.monotonic() + max(0.0, float(answer.get("expires_in", 0)) - _TOKEN_MARGIN_S)
+            self._until = time.monotonic() + max(0.0, float(answer.get("expires_in") or 0) - _TOKEN_MARGIN_S)
         except urllib.error.HTTPError as error:
             if error.code >= _SERVER_ERROR or error.code in _NO_TIME:
                 raise NoTokenError(self._cluster, login.token_url, str(error)) from error
             raise AuthenticationError(
                 self._cluster, f"User:{login.client_id}", "OAUTHBEARER", f"no token from {login.token_url}: {error}"
             ) from error
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NoTokenError(self._cluster, login.token_url, str(error) or type(error).__name__) from error
         return self._token

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -20,6 +23,7 @@ from kafka.protocol.sasl import (
 from anabranch.kafka.connection import Connection, Sasl, Transport
 from anabranch.kafka.errors import AuthenticationError, ConnectionLostError, UnsupportedApiError
 from anabranch.kafka.frames import FramePool
+from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit
 
@@ -239,6 +243,33 @@ def test_a_login_goes_on_until_the_conversation_is_done() -> None:
     ]
 
 
+def test_a_login_that_holds_for_good_is_not_made_again() -> None:
+    """A broker that limits none says 0, or nothing."""
+    broker = Broker(offered(), HELLO, word("a", session_lifetime_ms=0))
+
+    async def ask(connection: Connection) -> bool:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return connection.is_renewing
+
+    assert opened(broker, Sasl("PLAIN", lambda _: Talk("first")), ask) is False
+    assert [key for key, _, _ in broker.asked] == [VERSIONS, HANDSHAKE, AUTHENTICATE]
+
+
+def test_a_login_is_made_again_before_its_time_is_over() -> None:
+    """Not at once, and not so late that the broker closes the connection meanwhile."""
+    life_s = 1_000 * TIMEOUT_S
+    broker = Broker(offered(), HELLO, word("a", session_lifetime_ms=round(1_000 * life_s)))
+
+    async def ask(connection: Connection) -> float:
+        assert connection._renewal is not None
+        return connection._renewal.when() - asyncio.get_running_loop().time()
+
+    after_s = opened(broker, Sasl("PLAIN", lambda _: Talk("first")), ask)
+    assert after_s is not None
+    assert 0.85 * life_s - TIMEOUT_S < after_s <= 0.95 * life_s
+
+
 @pytest.mark.parametrize(
     ("talk", "answers", "reason"),
     [
@@ -299,6 +330,47 @@ def test_a_broker_that_does_not_take_our_certificate_is_said_to_refuse_us(alert:
         asyncio.run(run())
     assert refused.value.mechanism == "TLS"
     assert refused.value.reason == f"the broker did not take our certificate: {told}"
+
+
+def failing(error: BaseException, tls: ssl.SSLContext | None = None) -> Connection:
+    """Open a connection that cannot be made."""
+
+    async def run() -> Connection:
+        async def connect(*_: Any, **__: Any) -> None:
+            raise error
+
+        asyncio.get_running_loop().create_connection = connect  # type: ignore[assignment,method-assign]
+        return await Connection.open(Transport("c", "User:me", tls), "n", "h", 9092, FramePool())
+
+    return asyncio.run(run())
+
+
+def ssl_error(reason: str | None, text: str = "it") -> ssl.SSLError:
+    """What the library of TLS raises."""
+    error = ssl.SSLError(1, text)
+    error.reason = reason  # type: ignore[assignment]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.EHOSTUNREACH, "Connect call failed ('h', 9092)"), os.strerror(errno.EHOSTUNREACH)),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed"), os.strerror(errno.ECONNREFUSED)),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "Name or service not known"),
+        (OSError("Multiple exceptions"), "Multiple exceptions"),
+        (OSError(), "connection ended"),
+        (TimeoutError(), "no answer in time"),
+        (ssl_error("TLSV1_ALERT_PROTOCOL_VERSION"), "tlsv1 alert protocol version"),
+        (ssl_error("CERTIFICATE_VERIFY_FAILED"), "certificate verify failed"),
+        (ssl_error(None, "unexpected eof"), "unexpected eof"),
+    ],
+)
+def test_a_connection_that_cannot_be_made_says_why_in_the_systems_words(error: OSError, reason: str) -> None:
+    """An alert that is not about our certificate refuses nobody: it is a broker that is not reached."""
+    with pytest.raises(ConnectionLostError) as lost:
+        failing(error)
+    assert (lost.value.cluster, lost.value.node, lost.value.reason) == ("c", "h:9092", reason)
 
 
 class Silent(Broker):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -78,3 +79,43 @@ def test_other_refusals_are_told_at_once() -> None:
     with pytest.raises(BrokerRefusedError):
         asyncio.run(ends(cluster, [AT]))
     assert cluster.looked == 1
+
+
+def asked(*told: Exception | int) -> tuple[Callable[[], Awaitable[int]], list[Exception | int]]:
+    """A question that ends so, one time after the other; and what is left of it."""
+    left = list(told)
+
+    async def ask() -> int:
+        found = left.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return ask, left
+
+
+def refused(code: int) -> BrokerRefusedError:
+    """A broker's answer."""
+    return BrokerRefusedError("c", "ListOffsets", "t-0", code)
+
+
+def test_what_passes_between_leaders_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the brokers agree; any other refusal is raised at once, also behind one that passes."""
+    monkeypatch.setattr(between_leaders, "_PAUSE_S", 0.0)
+    ask, left = asked(refused(6), refused(6), 5, 7)
+    assert asyncio.run(between_leaders.until_agreed(ask)) == 5
+    assert left == [7]
+    ask, left = asked(refused(6), refused(42), 5)
+    with pytest.raises(BrokerRefusedError) as other:
+        asyncio.run(between_leaders.until_agreed(ask))
+    assert (other.value.code, left) == (42, [5])
+
+
+def test_brokers_that_do_not_agree_for_long_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what the last one said."""
+    monkeypatch.setattr(between_leaders, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(between_leaders, "_AGAIN_S", -1.0)
+    ask, left = asked(refused(6), 5)
+    with pytest.raises(BrokerRefusedError):
+        asyncio.run(between_leaders.until_agreed(ask))
+    assert left == [5]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,16 @@ pytestmark = pytest.mark.unit
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_000, UTC)
 AT_MS = 1_767_323_045_678
 LIMIT = 100
+
+
+@pytest.fixture
+def _far_east() -> Iterator[None]:
+    """A machine whose own time is not UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "FAR-9")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 class Driver:
@@ -52,6 +63,7 @@ def store(driver: Any) -> RemoteFiles:
     return found
 
 
+@pytest.mark.usefixtures("_far_east")
 @pytest.mark.parametrize(
     ("info", "asked"),
     [

@@ -148,9 +148,10 @@ def test_a_position_that_stays_keeps_its_partition_and_its_offset() -> None:
     """A marker as well; one without an offset is none that can be written."""
     one = stay(stored('{"t":{"0":5,"1":-1}}', OffsetRole.NEXT))
     assert one.target == {T0: (T0, 5), T1: (T1, SymbolicOffset.LATEST)}
-    nothing = PositionChange(Position("0", T0, None, OffsetRole.ASSIGNED, "here"), None)
-    with pytest.raises(ValueError, match="t-0 has no offset"):
-        _ = Translated(one.stored, {T0: nothing}).target
+    nothing = Position("0", T0, None, OffsetRole.ASSIGNED, "here")
+    for moved in (None, TranslatedPosition(T1, None)):
+        with pytest.raises(ValueError, match="t-0 has no offset"):
+            _ = Translated(one.stored, {T0: PositionChange(nothing, moved)}).target
 
 
 def test_a_route_that_leads_to_no_offset_moves_no_offset() -> None:
