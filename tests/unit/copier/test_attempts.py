@@ -703,6 +703,7 @@ def side(persists: Persists, *claims: Claim, owner: str = f"run/{HERE}-me") -> H
         (claim(2, f"run2/{HERE}-b"), None),
         (None, None),
     ],
+    ids=["copies", "own", "let go", "other run", "longer name", "nobody"],
 )
 def test_a_lane_is_asked_of_the_worker_of_this_run_that_claimed_it_last(last: Claim | None, holder: str | None) -> None:
     """Until a little after its last sign of life; of others claims alone decide."""
@@ -745,6 +746,7 @@ def test_an_identity_lane_is_asked_of_who_persisted_it_last() -> None:
         ("other/b", LaneState.WAITING, 1, False),
         (f"run/{HERE}-me", LaneState.WAITING, 1, False),
     ],
+    ids=["asked", "before", "copies", "other run", "own"],
 )
 def test_a_lane_is_given_to_a_worker_of_this_run_that_asked_since_it_was_won(
     owner: str, state: LaneState, later: int, found: bool, monkeypatch: pytest.MonkeyPatch

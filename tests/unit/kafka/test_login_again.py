@@ -19,7 +19,7 @@ from anabranch.kafka.security import addresses, transport_of
 from anabranch.kafka.simulated import ClusterPlan, SimulatedCluster
 from qa.simulation.world import World
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 T = TypeVar("T")
 LIFETIME_S = 60.0
