@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants import (
     checkpoints,
     copying,
+    drawn,
     formats,
     groups,
     migrations,
@@ -29,4 +30,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *sinks.MUTANTS,
     *verify.MUTANTS,
     *surface.MUTANTS,
+    *drawn.MUTANTS,
 )

@@ -41,6 +41,7 @@ from anabranch.streams.kept import StoredStream
 from anabranch.streams.lineage.document import StoredLineage
 from anabranch.streams.states import StreamState, StreamWanted
 from anabranch.streams.versions import StreamSettings, StreamVersion
+from qa.service import until
 from tests.unit import asking
 from tests.unit.link_lab import Lab
 
@@ -102,7 +103,15 @@ class Shop:
     ) -> define.Defined:
         """Plan a script and apply it."""
         planned = self.plan(script, account, topics, accept=accept)
-        return self.ask(lambda desk: define.apply(desk, planned), account)
+        done = self.ask(lambda desk: define.apply(desk, planned), account)
+        self.led(*done.topics)
+        return done
+
+    def led(self, *made: str) -> None:
+        """Return once the leaders of topics, as ``cluster/topic``, answer for them."""
+        for one in made:
+            code, _, topic = one.partition("/")
+            self.ask(lambda desk, code=code, topic=topic: until_led(desk.cluster(code), [topic]))  # type: ignore[misc]
 
     def grant(self, on: str, principal: str, privilege: Privilege, account: str = "root") -> rights.Granted:
         """Give a grant."""
@@ -253,7 +262,7 @@ def test_topics_that_tables_name_are_made_with_the_settings_of_the_plan(shop: Sh
     assert shop.plan(script).hash != planned.hash != shop.plan(script, topics=TopicOptions(4, 1, 60_000)).hash
     made = shop.ask(lambda desk: define.apply(desk, planned))
     assert made.topics == ("old/fresh",)
-    shop.ask(lambda desk: until_led(desk.cluster("old"), ["fresh"]))
+    shop.led("old/fresh")
     seen = shop.ask(lambda desk: kafka_topics.seen(desk.cluster("old"), "fresh"))
     assert (seen.topic, seen.partitions, seen.records, seen.retention_ms) == ("fresh", 3, 0, 60_000)
     kept = {one.name: one.document for one in shop.stored.catalog.all()}
@@ -390,7 +399,7 @@ def test_a_topic_goes_with_its_table_only_where_it_is_the_tables_own(shop: Shop)
         shop.ask(lambda desk: drop.plan(desk, f"{SHOP}.fresh", topic=True))
     gone = shop.ask(lambda desk: drop.apply(desk, planned), "mei")
     assert (gone.name, gone.topic) == (f"{SHOP}.fresh", "fresh")
-    assert not shop.ask(lambda desk: kafka_topics.exists(desk.cluster("old"), "fresh"))
+    until(lambda: not shop.ask(lambda desk: kafka_topics.exists(desk.cluster("old"), "fresh")))
     assert shop.ask(lambda desk: kafka_topics.exists(desk.cluster("old"), "orders"))
     with pytest.raises(TopicNotThereError, match="cluster old has no topic fresh"):
         shop.ask(lambda desk: drop.plan(desk, f"{SHOP}.second", topic=True))
@@ -580,6 +589,6 @@ def test_nothing_is_imported_of_what_holds_no_json_or_is_not_ones_to_define(shop
     with pytest.raises(NothingInferredError, match=r"of [1-9][0-9]* samples 0 are JSON objects"):
         shop.ask(lambda desk: importing.plan(desk, "old", ["orders"], SHOP))
     shop.ask(lambda desk: create_topic(desk.cluster("old"), "empty", 1, 1, {}))
-    shop.ask(lambda desk: until_led(desk.cluster("old"), ["empty"]))
+    shop.led("old/empty")
     with pytest.raises(NothingInferredError, match="it has no records"):
         shop.ask(lambda desk: importing.plan(desk, "old", ["empty"], SHOP))

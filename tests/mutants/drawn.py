@@ -1,0 +1,163 @@
+"""Breaks that a random sample of changed syntax trees drew, or that lines which no test ran suggested, and that nothing
+found until then."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "drawn-gap-record-twice",
+        "protocol/gap_records.py",
+        "        elif all(known.ordinal != gap_record.ordinal for known in gap_records):",
+        "        else:",
+        "a gap record that stands in the journal twice is told twice",
+    ),
+    Mutant(
+        "drawn-part-of-a-pin-cut-at-its-end",
+        "verify/pins.py",
+        "target_to=self.target_to if source_to >= self.source_to",
+        "target_to=self.target_to if source_to > self.source_to",
+        "what lies on the target behind the last copied record is left out of the last part",
+    ),
+    Mutant(
+        "drawn-records-per-second",
+        "verify/report.py",
+        "round(how.records_read / seconds, 1)",
+        "round(how.records_read * seconds, 1)",
+        "a report tells another speed than there was",
+    ),
+    Mutant(
+        "drawn-gap-without-a-source",
+        "offsets/align/gaps.py",
+        "return self.source_from >= self.source_to or self.target_from >= self.target_to",
+        "return self.target_from >= self.target_to",
+        "records of the other tool alone are matched with nothing",
+    ),
+    Mutant(
+        "drawn-takeover-tried-again-at-once",
+        "copier/ownership/takeover_manager.py",
+        "self.at = time.monotonic() + min(",
+        "self.at = time.monotonic() - min(",
+        "a takeover that fails is tried again without a pause",
+    ),
+    Mutant(
+        "drawn-store-left-open",
+        "store/database.py",
+        "        made.close()\n        raise\n    return made",
+        "        raise\n    return made",
+        "a store that cannot be opened keeps its connections",
+    ),
+    Mutant(
+        "drawn-role-enables",
+        "store/accounts.py",
+        "            if disabled is not None:",
+        "            if True:",
+        "an account that is disabled is enabled by another role",
+    ),
+    Mutant(
+        "drawn-nothing-changes-said-of-a-change",
+        "checkpoints/spark/moving.py",
+        "    if not new and not found.refusals:",
+        "    if new and not found.refusals:",
+        "of a rewrite that changes positions it is said that it changes none",
+    ),
+    Mutant(
+        "drawn-names-known-without-a-route",
+        "checkpoints/advice/both.py",
+        "    if not facts.routed:\n        other = Condition(what",
+        "    if False:\n        other = Condition(what",
+        "advice calls topics renamed of which no route is known",
+    ),
+    Mutant(
+        "drawn-partition-of-two-topics",
+        "checkpoints/flink/translating.py",
+        "            if len(olds) == 1 and not room:",
+        "            if not room:",
+        "a partition that is new on the target is taken for that of one of two old topics",
+    ),
+    Mutant(
+        "drawn-partition-led-elsewhere",
+        "checkpoints/flink/translating.py",
+        "                and answer.partition == TopicPartition(topic, partition)\n",
+        "",
+        "a new partition gets the position of another one",
+    ),
+    Mutant(
+        "drawn-group-goes-back",
+        "operations/routes/lost.py",
+        "else max(there, known.offset)",
+        "else min(there, known.offset)",
+        "a group whose cluster was lost reads again what it had read on the target",
+    ),
+    Mutant(
+        "drawn-group-with-members-moved",
+        "operations/routes/lost.py",
+        "if group.state not in (GroupState.EMPTY, GroupState.DEAD):",
+        "if group.state in (GroupState.EMPTY, GroupState.DEAD):",
+        "groups that are read on the target are moved, those that nobody reads are not",
+    ),
+    Mutant(
+        "drawn-move-taken-in-part",
+        "operations/groups/commits.py",
+        '            failed[record.group] += "; " + await _undo(cluster, store, record)',
+        "            pass",
+        "a group of which a partition was refused keeps the commits of the others",
+    ),
+    Mutant(
+        "drawn-what-others-wrote-undone",
+        "operations/groups/commits.py",
+        "        planned = undo(mine, now)",
+        "        planned = undo(record, now)",
+        "undoing a move takes back what another one wrote at the same time",
+    ),
+    Mutant(
+        "drawn-topic-of-two-tables-deleted",
+        "operations/catalog/drop.py",
+        "    if others:",
+        "    if False:",
+        "a topic goes with one table while another one is over it",
+    ),
+    Mutant(
+        "drawn-topic-of-somebody-deleted",
+        "operations/catalog/drop.py",
+        "    if not found.entries[name].document.get(MADE_TOPIC) and not found.authority.is_admin:",
+        "    if False:",
+        "who owns a table deletes a topic that was there before it",
+    ),
+    Mutant(
+        "drawn-table-over-the-topic-of-others",
+        "operations/catalog/define.py",
+        "        if others and not found.authority.has(securables, Privilege.MANAGE):",
+        "        if False:",
+        "a table of one's own reads a topic that another table guards",
+    ),
+    Mutant(
+        "drawn-artifact-of-a-function-deleted",
+        "operations/artifacts/deleting.py",
+        "    return any(one.number in gone if one.number is not None else not left for one in named)",
+        "    return any(one.number in gone for one in named if one.number is not None)",
+        "the last version of an artifact goes though a function is from it",
+    ),
+    Mutant(
+        "drawn-copy-still-written-adopted",
+        "operations/links/adopting.py",
+        "    if end != one.ranges.target_end:\n        yield _error(",
+        "    if end < one.ranges.target_end:\n        yield _error(",
+        "a copy that another tool still writes is adopted",
+    ),
+    Mutant(
+        "drawn-wait-is-no-warning",
+        "operations/migrations/waves.py",
+        "        elif step.waits and not _brings_about(wave, step.kind):",
+        "        elif step.waits and _brings_about(wave, step.kind):",
+        "a plan says of what a switch brings about that it would wait, and of what it does not nothing",
+    ),
+    Mutant(
+        "drawn-lag-past-the-log",
+        "operations/checkpoints/inspect.py",
+        "    elif position.offset > log.high:",
+        "    elif position.offset > log.high + 1:",
+        "the position of another cluster's log has a lag below nothing",
+    ),
+)
