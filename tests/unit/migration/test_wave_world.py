@@ -35,7 +35,7 @@ from anabranch.migration.wave_steps import WaveStateError, steps_for
 from tests.chance import seed
 from tests.unit.migration.wave_world import OURS, THEIRS, AgainstError, AwayError, WaveWorld
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 LOST = WaveOptions(lost=UnknownGroups.EARLIEST)
 ASKED = {

@@ -23,7 +23,7 @@ from anabranch.model.transactions import AbortPlan
 from anabranch.operations.documents import Schemas, plain
 from anabranch.operations.links.change import ChangeLinkPlan
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 SPEC = LinkSpec("old-new", ClusterRef("old", "a"), ClusterRef("new", "b"))
 st.register_type_strategy(LinkSpec, st.just(SPEC))

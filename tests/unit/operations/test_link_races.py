@@ -29,7 +29,7 @@ from qa.blocking import between
 from tests.unit.link_lab import LINK, OTHER, Lab, lab
 from tests.unit.operations.test_ways_out import stop
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 Verb = Callable[[], Awaitable[object]]
 PAUSE = change.PAUSE

@@ -40,7 +40,7 @@ from qa.blocking import between, on
 from tests.integration.kafka.security import context_of
 from tests.simulated import Simulated
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 T = TypeVar("T")
 SHOP = Wave("shop", ("orders",), ("billing",), principals=("User:shop",), fences=(FenceKind.ACL,))

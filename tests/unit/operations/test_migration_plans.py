@@ -40,7 +40,7 @@ from anabranch.operations.migrations.steps import ClusterSteps
 from qa.blocking import between
 from tests.unit.link_lab import OTHER, SOURCE_END, A, B, Lab, lab
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 
 @pytest.fixture

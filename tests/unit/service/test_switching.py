@@ -43,7 +43,7 @@ from anabranch.store.switches import KEPT_MS, NoSuchSwitchError, SwitchTakenErro
 from qa.timeouts import TIMEOUT_S
 from tests.unit.service.test_watching import taken as waiting
 
-pytestmark = pytest.mark.unit
+pytestmark = pytest.mark.test
 
 ACCOUNT = Account("1", "shop", Role.CLIENT)
 FACTS = ClientFacts("shop", "host-1", "127.0.0.1", 42, "0.1")
