@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from anabranch.cli.migrations.render_runs import migration
+from tests.unit.cli.printing import lines_of
 
 pytestmark = pytest.mark.unit
 NOW = 10_000_000
@@ -17,10 +17,8 @@ LOOK = {"at_ms": NOW, "good_ms": NOW - 40_000, "why": "", "changed_ms": None, "c
 def shown(access: dict[str, Any]) -> list[str]:
     """The lines below the table of waves."""
     told = {"name": "move", "source": "old", "target": "new", "author": "mei", "approvers": [], "waves": []}
-    console = Console(width=300)
-    with console.capture() as captured:
-        console.print(migration({"migration": {**told, "throttle": {}, "access": access}, "runs": []}, None, NOW))
-    return [line.rstrip() for line in captured.get().splitlines()[2:]]
+    answer = {"migration": {**told, "throttle": {}, "access": access}, "runs": []}
+    return lines_of(migration(answer, None, NOW))[2:]
 
 
 def test_it_says_when_they_were_carried_over_what_that_changed_last_and_why_it_fails() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
 
+from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.frames import Frame, FramePool
@@ -102,3 +104,18 @@ def frame_of(answer: Any, version: int) -> Frame:
     frame = FramePool().take(len(body))
     frame.view[:] = body
     return frame
+
+
+def answering(*answers: Any, **more: Any) -> Scripted:
+    """A cluster that gives these answers one after the other, or raises them; who coordinates is not one of them."""
+    left = deque(answers)
+
+    def answer(asked: Asked) -> Any:
+        if asked.request.API_KEY in {COORDINATOR, METADATA}:
+            return None
+        found = left.popleft()
+        if isinstance(found, AnabranchError):
+            raise found
+        return found
+
+    return Scripted(answer, **more)

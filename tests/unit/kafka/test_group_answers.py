@@ -43,7 +43,7 @@ from anabranch.kafka.groups.rights import group_operations
 from anabranch.model.acls import AclOperation
 from anabranch.model.groups import Commit, Group, GroupKind, GroupState, Member
 from anabranch.model.topics import TopicPartition
-from tests.unit.kafka.scripted import COORDINATOR, METADATA, Asked, Scripted, names_in
+from tests.unit.kafka.scripted import COORDINATOR, METADATA, Asked, Scripted, answering, names_in
 from tests.unit.kafka.scripted import coordinators as told
 
 pytestmark = pytest.mark.unit
@@ -61,21 +61,6 @@ Codes = Mapping[TopicPartition, int]
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinators, "_PAUSE_S", 0.0)
     monkeypatch.setattr(LISTING, "_PAUSE_S", 0.0)
-
-
-def answering(*answers: Any, **more: Any) -> Scripted:
-    """A cluster whose coordinators give these answers one after the other, or raise them."""
-    left = deque(answers)
-
-    def answer(asked: Asked) -> Any:
-        if asked.request.API_KEY in {COORDINATOR, METADATA}:
-            return None
-        found = left.popleft()
-        if isinstance(found, AnabranchError):
-            raise found
-        return found
-
-    return Scripted(answer, **more)
 
 
 # -- positions that are read ---------------------------------------------------------------------------

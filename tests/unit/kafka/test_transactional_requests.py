@@ -34,7 +34,7 @@ from anabranch.kafka.transactional import (
     take_over,
 )
 from anabranch.model.topics import TopicPartition
-from tests.unit.kafka.scripted import COORDINATOR, METADATA, Asked, Scripted
+from tests.unit.kafka.scripted import Scripted, answering
 
 pytestmark = pytest.mark.unit
 
@@ -47,21 +47,6 @@ FENCED = [47, 48, 49, 90]
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactional, "_PAUSE_S", 0.0)
-
-
-def answering(*told: Any) -> Scripted:
-    """A cluster that gives these answers one after the other, or raises them."""
-    left = deque(told)
-
-    def answer(asked: Asked) -> Any:
-        if asked.request.API_KEY in {COORDINATOR, METADATA}:
-            return None
-        found = left.popleft()
-        if isinstance(found, AnabranchError):
-            raise found
-        return found
-
-    return Scripted(answer)
 
 
 def added(**codes: int) -> Any:
