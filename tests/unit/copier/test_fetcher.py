@@ -426,3 +426,44 @@ def test_a_session_that_its_broker_has_forgotten_is_begun_again_and_nothing_is_m
 
         context = ClusterContext("old", tuple(simulated.bootstrap.split(",")))
         assert on(context, play) == [(1, True), (2, True), (2, False), (4, True), (5, True)]
+
+
+class Open(Cluster):
+    """A cluster whose connections nothing is sent over."""
+
+    def __init__(self) -> None:
+        super().__init__(Transport("open", "User:ANONYMOUS"), [])
+
+    async def connection(self, node: int, purpose: str = "main") -> Connection:
+        await asyncio.sleep(0)
+        return cast(Connection, None)
+
+
+@pytest.mark.parametrize("behind", [True, False])
+def test_only_lanes_at_their_end_wait_before_they_are_read_again(behind: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is produced meanwhile comes in one answer; of what lies there already nothing is put off."""
+    monkeypatch.setattr(fetching, "GATHER_S", 10 * TIMEOUT_S)
+
+    async def play() -> int:
+        loops, lanes = fetcher(Open()), [running(80), running(90)]
+        reads = 0
+        for number, lane in enumerate(lanes):
+            loops._lanes["t", number] = lane
+            lane.source.leader, lane.source.high_watermark = 1, lane.fetched.fetch_offset
+
+        async def fetch(*_: object) -> None:
+            nonlocal reads
+            reads += 1
+            lanes[1].source.high_watermark += behind
+
+        monkeypatch.setattr(loops, "_fetch", fetch)
+        task = asyncio.create_task(loops._loop(1))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return reads
+
+    reads = asyncio.run(play())
+    assert reads > 10 if behind else reads == 1
