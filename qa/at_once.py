@@ -13,7 +13,6 @@ UNDONE: Mapping[str, str] = {
     "link run": "`link stop`; it copies what `link create --execute` agreed to",
     "link stop": "`link run` continues exactly there",
     "groups baseline": "is stored again by the same verb; no group is touched",
-    "verify start": "`verify stop`; writes progress and a report",
     "verify stop": "`verify resume`",
     "verify resume": "`verify stop`",
     "migrate verify": "writes progress and a report",
@@ -40,13 +39,13 @@ UNDONE: Mapping[str, str] = {
 """Verbs that act at once: what undoes each, or why nothing has to."""
 NOT_UNDONE: Mapping[str, str] = {
     "token revoke": "a token in wrong hands must end at once",
-    "verify start --fresh": "forgets how far an earlier comparison came; all is compared again",
 }
 """What acts at once though nothing takes it back, and why."""
 _BEGINS = ("--new-state", "--keep-state", "--from", "--from-checkpoint")
 IN_PART: Mapping[str, tuple[tuple[str, ...], str]] = {
     "stream start": (_BEGINS, "`stream stop`"),
     "stream restart": (_BEGINS, "goes on exactly where it ended"),
+    "verify start": (("--fresh",), "`verify stop`; writes progress and a report"),
     "stream checkpoint": (("--delete",), "what `--save` saved is deleted by the same verb"),
 }
 """Verbs that act at once but with these options, which require ``--execute``; and what undoes the rest."""

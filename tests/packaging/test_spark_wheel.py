@@ -69,7 +69,7 @@ def test_it_compares_with_both_readers_from_an_empty_cache(
     verify = ["env", *settings, sparked / "anabranch", "--contexts", tmp_path / "contexts.yaml", "verify", "start"]
 
     def compare(link_id: str, reader: ReaderKind) -> subprocess.CompletedProcess[str]:
-        flags = ["--target", "new", "--master", "local[1]", "--reader", reader.value, "--fresh"]
+        flags = ["--target", "new", "--master", "local[1]", "--reader", reader.value, "--fresh", "--execute"]
         return run(*verify, link_id, *flags, cwd=tmp_path)
 
     with link(old, new, topic, mode=ModePolicy.MAPPED) as made:

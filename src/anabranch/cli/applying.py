@@ -17,23 +17,32 @@ P = TypeVar("P", bound=Plan)
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedChange(Generic[P, R]):
-    """A verb that plans and applies, and how both are told.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanToShow(Generic[P]):
+    """What a verb would do, and how that is told.
 
     ``command`` is the verb as it was typed, without ``--execute`` and ``--plan``; ``what`` is what it changes.
-    ``refuse`` and ``refuse_done`` raise the error that gives the verb its exit code where the plan, or what came of
-    it, has refusals.  A plan that is ``empty`` is never applied.
+    ``refuse`` raises the error that gives the verb its exit code where the plan has refusals.  A plan that is ``empty``
+    is never applied.
     """
 
     command: str
     what: str
     plan: Callable[[], Awaitable[P]]
-    apply: Callable[[P], Awaitable[R]]
     table: Callable[[P], RenderableType]
-    done_table: Callable[[R], RenderableType]
     empty: Callable[[P], bool] = field(default=lambda _: False)
     refuse: Callable[[P], None] = field(default=lambda _: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedChange(PlanToShow[P], Generic[P, R]):
+    """A verb that plans and applies, and how both are told.
+
+    ``refuse_done`` raises the error that gives the verb its exit code where what came of it has refusals.
+    """
+
+    apply: Callable[[P], Awaitable[R]]
+    done_table: Callable[[R], RenderableType]
     refuse_done: Callable[[R], None] = field(default=lambda _: None)
 
 
@@ -44,10 +53,10 @@ def check_flags(command: str, execute: bool, wanted: str | None) -> None:
         raise InvalidFieldError(verb, "--plan", "it requires --execute", f"{command} --execute --plan {wanted}")
 
 
-async def apply_change(change: PlannedChange[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
-    """Show the plan; with ``execute`` apply it, where ``wanted`` is None or its hash.  Returns what came of it.
+async def agreed(change: PlanToShow[P], *, execute: bool, wanted: str | None, output: Format) -> P | None:
+    """The plan that is to be applied, None where it was only shown: without ``execute``, or where it is empty.
 
-    Raises PlanChangedError before anything is done where the plan is another one.
+    Raises PlanChangedError where ``wanted`` is not None and the plan is another one.
     """
     check_flags(change.command, execute, wanted)
     plan = await change.plan()
@@ -62,6 +71,17 @@ async def apply_change(change: PlannedChange[P, R], *, execute: bool, wanted: st
         return None
     if output is Format.TABLE and wanted is None:
         console().print(change.table(plan))
+    return plan
+
+
+async def apply_change(change: PlannedChange[P, R], *, execute: bool, wanted: str | None, output: Format) -> R | None:
+    """Show the plan; with ``execute`` apply it, where ``wanted`` is None or its hash.  Returns what came of it.
+
+    Raises PlanChangedError before anything is done where the plan is another one.
+    """
+    plan = await agreed(change, execute=execute, wanted=wanted, output=output)
+    if plan is None:
+        return None
     try:
         done = await change.apply(plan)
     except PlanChangedError as error:

@@ -25,21 +25,21 @@ import structlog
 from anabranch.errors import AnabranchError
 from anabranch.migration.access.diff import AccessDiff
 from anabranch.migration.access.values import WaveName
+from anabranch.migration.kept import NoMigrationError, StoredMigration, StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.access import AccessReport
+from anabranch.operations.migrations.known import migration_in, standings
 from anabranch.service.access_audit import AccessAudit
 from anabranch.service.access_looks import Came, last_good, look_fields, looks_after, looks_of, planned_words
 from anabranch.service.acting import LEASE
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.migrating import clusters_of, migration_in
-from anabranch.service.migration_answers import standings
+from anabranch.service.migrating import clusters_of
 from anabranch.service.stored import Stored
 from anabranch.store.leases import SKEW_MS
-from anabranch.store.waves import NoMigrationError, StoredMigration, StoredRun
 
 ACCESS_EVERY_S = 60.0
 LOOK_S, MAKE_S = 30.0, 10.0

@@ -16,16 +16,17 @@ from typing import Any
 
 import structlog
 
-from anabranch.config.migration_file import migration_of
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.kept import RunTakenError, StoredRun
 from anabranch.migration.run import NextMove, WaveRun, decide, lost_meanwhile
 from anabranch.migration.spec import Migration
 from anabranch.migration.steps import MigrationStep
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations.engine import Journals, KeptRun, carry_out
+from anabranch.operations.migrations.known import migration_in
 from anabranch.operations.migrations.steps import ClusterSteps
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.errors import NotActingError
@@ -33,7 +34,6 @@ from anabranch.service.hub import Hub
 from anabranch.service.migration_desk import ServiceMigrationDesk
 from anabranch.service.stored import Stored
 from anabranch.store.errors import StoreError
-from anabranch.store.waves import RunTakenError, StoredRun
 
 LOOK_S, LOOK_END_S = 1.0, 0.2
 """How often runs are looked for that nobody goes on with, and how often the end of one is."""
@@ -41,11 +41,6 @@ TELL_S = 1.0
 """What a run waits for is kept at most so often: numbers in it change with each look."""
 
 log = structlog.get_logger()
-
-
-def migration_in(document: Mapping[str, Any], name: str) -> Migration:
-    """The migration that the store has under a name; raises ConfigError for one of a version that had other fields."""
-    return migration_of(document, f"migration {name}")
 
 
 def clusters_of(clusters: ClusterPool, migration: Migration) -> tuple[Cluster, Cluster]:

@@ -8,17 +8,17 @@ from typing import Any
 
 from anabranch.migration.inventory import Inventory
 from anabranch.migration.journal import run_of
+from anabranch.migration.kept import StoredMigration, StoredRun
 from anabranch.migration.left_out import left_out_words
 from anabranch.migration.legs import Leg
 from anabranch.migration.pause import pause_of, topic_pauses
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
-from anabranch.migration.standing import WaveStanding, WaveVerb, standing
+from anabranch.migration.standing import WaveStanding, WaveVerb
 from anabranch.migration.steps import StepKind
 from anabranch.model.reasons import Reason
+from anabranch.operations.migrations.known import migration_in, standings
 from anabranch.service.access_looks import AccessLook, looks_of
-from anabranch.service.migrating import migration_in
-from anabranch.store.waves import StoredMigration, StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +160,6 @@ def summary_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationSum
         looks_of(kept.access),
         tuple(_wave(migration, kept, stands, runs) for stands in standings(migration, runs).values()),
     )
-
-
-def standings(migration: Migration, runs: Sequence[StoredRun]) -> dict[str, WaveStanding]:
-    """Where each wave stands, by its name."""
-    journals = [run_of(run.journal) for run in runs]
-    return {
-        wave.name: standing(migration, wave, [run for run in journals if run.wave == wave.name])
-        for wave in migration.waves
-    }
 
 
 def answer_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,17 +11,17 @@ import structlog
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.kept import SEEN, StoredMigration
 from anabranch.migration.spec import Migration
-from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.throttle import OperatorThrottle, ThrottleLimits
 from anabranch.migration.throttle_state import ThrottleState, state_fields, state_of
 from anabranch.model.clock import now_ms
+from anabranch.operations.migrations.copying import copying_links, operator_in, wish_of
+from anabranch.operations.migrations.known import migration_in
 from anabranch.operations.migrations.throttling import MigrationThrottle, Throttled
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.migrating import clusters_of, migration_in
-from anabranch.service.migration_answers import standings
+from anabranch.service.migrating import clusters_of
 from anabranch.service.stored import Stored
-from anabranch.store.waves import OPERATOR, SEEN, StoredMigration, StoredRun
 
 EVERY_S = 5.0
 
@@ -77,40 +77,9 @@ def _told_of_failure(**whose: str) -> Iterator[None]:
         log.exception("links were not throttled", **whose)
 
 
-def wish_of(wave: str | None) -> str:
-    """The part of a migration's throttle that says what a person wants of all of it, or of a wave."""
-    return OPERATOR if wave is None else f"{OPERATOR}:{wave}"
-
-
 def _of_links(kept: StoredMigration, links: Mapping[str, str]) -> dict[str, OperatorThrottle]:
     """What is wanted of single links, by what is wanted of their waves."""
     return {link: operator_in(kept.throttle, wave) for link, wave in links.items() if kept.throttle.get(wish_of(wave))}
-
-
-def operator_in(throttle: Mapping[str, Any], wave: str | None = None) -> OperatorThrottle:
-    """What a person wants of a migration's copying, or of a wave's."""
-    wish = throttle.get(wish_of(wave)) or {}
-    return OperatorThrottle(
-        wish.get("rate"), wish.get("is_paused", False), wish.get("since_ms"), wish.get("longest_ms")
-    )
-
-
-def copying_links(migration: Migration, runs: Sequence[StoredRun]) -> dict[str, str]:
-    """The links that read the source, each with its wave.
-
-    They are those of waves whose applications are there, once they are being started.  And that of a wave that was
-    switched without its source, while the two are reconciled: what slowed it down as the source was lost would hold it
-    back for ever otherwise.  One that was led back without its target has none.
-    """
-    found = {}
-    for stands in standings(migration, runs).values():
-        begins = stands.open is not None and stands.open.what == WaveVerb.START.value
-        is_over = stands.state is WaveState.COMPLETED or (stands.state is WaveState.PLANNED and not begins)
-        if not stands.leg.leads_back and not is_over and stands.lost is None:
-            found[stands.leg.link] = stands.wave.name
-        elif stands.open is not None and stands.open.what == WaveVerb.RECONCILE.value:
-            found[stands.leg.at(stands.open.leg).link] = stands.wave.name
-    return found
 
 
 def _told(done: Throttled) -> dict[str, Any]:

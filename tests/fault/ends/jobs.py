@@ -11,7 +11,7 @@ from qa.timeouts import LONG_TIMEOUT_S
 
 RECORDS = 140_000
 """More than two rounds of a comparison that is held up."""
-SLOWLY = ("--fresh", "--rate-limit", "1MB/s")
+SLOWLY = ("--fresh", "--execute", "--rate-limit", "1MB/s")
 JOBS = {
     "verify": "anabranch.spark.jobs.verify",
     "offsets": "anabranch.spark.jobs.rebuild",

@@ -117,7 +117,8 @@ def test_a_specification_that_cannot_be_written_is_said_first(runs: Runs, flag: 
 def test_a_directory_of_a_comparison_that_cannot_be_written_is_said(runs: Runs, verb: str, flag: str) -> None:
     """2, with its name, and nothing is forgotten of what was compared."""
     (runs.directory / "file").touch()
-    words = verify(INTERRUPTED, verb) if verb == "resume" else ("verify", "start", EQUAL, "--target", "new", "--fresh")
+    anew = ("verify", "start", EQUAL, "--target", "new", "--fresh", "--execute")
+    words = verify(INTERRUPTED, verb) if verb == "resume" else anew
     assert runs.run(*words, flag, "file/there") == 2, runs.said
     assert "file/there" in error_of(runs) and not [line for line in runs.said if ": process " in line]
     runs.await_nobody()

@@ -19,12 +19,13 @@ from typing import Any
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.migration.journal import run_of
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import Migration, Wave
 from anabranch.sandbox import SandboxCluster
 from anabranch.store.database import open_database
-from anabranch.store.waves import StoredMigrations, StoredRun
+from anabranch.store.waves import StoredMigrations
 from qa.timeouts import TIMEOUT_S
 from tests.integration.kills import engine, link_process
 from tests.integration.kills.engine import EngineOrder

@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 from anabranch.groups.undo import UndoPlan
 from anabranch.kafka.security import open_cluster
 from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import CopyRules, Limits, Migration, Wave, WaveOrder
@@ -27,7 +28,7 @@ from anabranch.operations.migrations.engine import KeptRun, carry_out
 from anabranch.operations.migrations.steps import ClusterSteps
 from anabranch.sandbox import SandboxCluster
 from anabranch.store.database import open_database
-from anabranch.store.waves import StoredMigrations, StoredRun
+from anabranch.store.waves import StoredMigrations
 from qa import links as engine
 from qa.logcompare import read_log
 from qa.service import until

@@ -20,6 +20,7 @@ from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.quotas import alter_quotas, describe_quotas
 from anabranch.migration.access.values import Made, QuotaKey, WaveName, quota_values
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import AccessCarryOver, CopyRules, FenceKind, Limits, Migration, Wave
@@ -43,7 +44,6 @@ from anabranch.service.hub import Hub
 from anabranch.service.stored import Stored
 from anabranch.state.topics.access import AccessRecord
 from anabranch.store.database import open_database
-from anabranch.store.waves import StoredRun
 from qa.blocking import between, on
 from qa.brokers import STEADY
 from qa.service import until

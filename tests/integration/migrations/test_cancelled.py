@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.options import WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import FenceKind
@@ -20,7 +21,6 @@ from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations import waves
 from anabranch.sandbox import ClusterSpec
-from anabranch.store.waves import StoredRun
 from qa.brokers import STEADY
 from qa.timeouts import TIMEOUT_S
 from tests.integration.links.test_migration_switch import values

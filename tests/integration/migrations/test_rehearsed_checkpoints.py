@@ -76,7 +76,8 @@ def rehearsed(pair: tuple[Simulated, Simulated], made: Rehearsal, store: Path) -
     async def go(desk: Stand) -> RehearsalReport:
         old, new = (context_of(one, "admin") for one in pair)
         async with open_cluster(old) as source, open_cluster(new) as target:
-            return await rehearse.rehearse(source, target, desk, made, tell)
+            shown = await rehearse.plan(source, target, made)
+            return await rehearse.apply(source, target, desk, shown, tell)
 
     database = open_database(f"{store}/store.sqlite")
     with ExitStack() as stack:

@@ -20,6 +20,7 @@ from anabranch.kafka.settling import until_led
 from anabranch.migration.ends import End
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.lost import LostState, lanes_of
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState, begun, lost_meanwhile
@@ -36,7 +37,7 @@ from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.fencing import denials
 from anabranch.sandbox import ClusterSpec, SandboxCluster
 from anabranch.store.database import open_database
-from anabranch.store.waves import StoredMigrations, StoredRun
+from anabranch.store.waves import StoredMigrations
 from qa import groups as group_engine
 from qa import links as engine
 from qa.brokers import STEADY

@@ -9,19 +9,19 @@ from dataclasses import replace
 import pytest
 from alembic import command
 
-from anabranch.store.database import Database, open_database
-from anabranch.store.waves import (
+from anabranch.migration.kept import (
     MigrationChangedError,
     MigrationExistsError,
     NoMigrationError,
     NoRunError,
     RunTakenError,
     StoredMigration,
-    StoredMigrations,
     StoredRun,
     WaveBusyError,
     WaveMovedError,
 )
+from anabranch.store.database import Database, open_database
+from anabranch.store.waves import StoredMigrations
 from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.test

@@ -190,7 +190,7 @@ def test_a_stopped_comparison_goes_on_to_the_same_report(
         assert half["verdict"] == "unknown" and half["samples"] == [] and half["lanes"][0]["chunks_not_named"] == 1
         resumed = verbs.start(verb="resume", expected=1)
         assert resumed["lanes"][0]["source"]["verified_to"] == 71_000
-        whole = verbs.start("--fresh", expected=1)
+        whole = verbs.start("--fresh", "--execute", expected=1)
         assert resumed["counts"] == whole["counts"] and whole["counts"]["unexpected"] == 2
         assert resumed["samples"] == whole["samples"] and len(whole["samples"]) == 2
         assert resumed["lanes"][0]["source"]["records"] == whole["lanes"][0]["source"]["records"] == 71_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -22,18 +23,22 @@ from anabranch.cli.verify.watch import followed
 from anabranch.config.verifyspec import VerifyOptions
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka.errors import AuthenticationError, UnreachableError
+from anabranch.model.topics import TopicPartition
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.operations.jobs.outcome import how_it_ended
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.jobs.startedjob import END_S
 from anabranch.operations.verify.show import TellStatus
 from anabranch.operations.verify.start import VerifyPlan
 from anabranch.operations.verify.started import StartedComparison
-from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyRun, VerifyStatus
+from anabranch.state.codecs.verified import LaneVerified, NeverVerifiedError, RunState, VerifyRun, VerifyStatus
+from anabranch.verify.pins import Pin
 from anabranch.verify.report import RunDetails, report
 
 pytestmark = pytest.mark.unit
 
 RUN = VerifyRun("old-new", "verify-1", RunState.DONE, 1, 2001, 10, 10, 20, 200, 0, {}, {})
+ORDERS = TopicPartition("orders", 0)
 HOW = RunDetails("old-new", "verify-1", 1, 2001, ("old", "A"), ("new", "B"), "records", "both", 20, 200, {})
 
 
@@ -238,8 +243,12 @@ class Starting:
     async def nothing_killed(self, *_: object) -> None:
         """No earlier comparison was killed here."""
 
-    async def plan(self, *_: object) -> VerifyPlan:
-        return VerifyPlan("old-new", "verify-1", (), VerifyOptions(), "cafe")
+    async def plan(self, *asked: object) -> VerifyPlan:
+        options = asked[3] if len(asked) > 3 else VerifyOptions()
+        assert isinstance(options, VerifyOptions)
+        kept, orders = LaneVerified("k/0", "verify-0", (10, 2_000), (0, 1_990), ((0, 65_535),), 3000), ORDERS
+        pin = Pin("k/0", orders, orders, 10, 3_000, 0, 2_990, OffsetMap.of([]))
+        return VerifyPlan("old-new", "verify-1", (pin,), options, "cafe", forgets=(kept,) if options.fresh else ())
 
     async def apply(self, _target: object, planned: VerifyPlan, job: ReaderJob) -> StartedComparison:
         self.launched.append(planned.run)
@@ -292,6 +301,40 @@ def test_start_exits_with_the_verdict_of_its_own_run(start: Callable[..., int], 
         earlier = VerifyStatus(replace(RUN, run="verify-0"), (), {**made(other), "run": "verify-0"}, 3000)
         own = VerifyStatus(RUN, (), made(verdict), 3000)
         assert start(Starting(Job(None), earlier, own)) == code
+
+
+def test_what_an_earlier_comparison_came_to_is_thrown_away_only_where_that_was_typed(
+    start: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dry run names it, and is no verdict; the command that it says applies just that plan."""
+    engine = Starting(Job(None), VerifyStatus(RUN, (), made("equal"), 3000))
+    assert start(engine, "--fresh") == 2 and engine.launched == []
+    out, err = capsys.readouterr()
+    assert "old-new would be compared from the start; lanes: 1, source offsets: 2,990" in out
+    assert re.search(r"orders-0 +10 +2,000 +1 ", out), out
+    (said,) = [line for line in err.splitlines() if line.startswith("Dry run. Apply with: ")]
+    assert said.endswith("--fresh --execute --plan cafe")
+    assert start(engine, "--fresh", "--execute", "--plan", "beef") == 3 and engine.launched == []
+    assert start(engine, "--fresh", "--plan", "cafe") == 2 and engine.launched == []
+    assert start(engine, "--execute") == 2 and engine.launched == []
+    assert "nothing is thrown away without --fresh" in capsys.readouterr().err
+    assert start(engine, "--fresh", "--execute", "--plan", "cafe") == 0 and engine.launched == ["verify-1"]
+    assert start(engine, "--fresh", "--execute") == 0 and len(engine.launched) == 2
+
+
+def test_a_specification_of_a_comparison_from_the_start_is_written_only_where_that_was_typed(
+    start: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would forget as well, for a job that runs elsewhere."""
+    forgot: list[str] = []
+
+    async def prepare(_: object, planned: VerifyPlan) -> None:
+        forgot.append(planned.run)
+
+    monkeypatch.setattr("anabranch.operations.verify.start.prepare", prepare)
+    spec, engine = tmp_path / "spec.json", Starting(Job(None))
+    assert start(engine, "--fresh", "--spec", str(spec)) == 2 and forgot == [] and not spec.exists()
+    assert start(engine, "--fresh", "--spec", str(spec), "--execute") == 0 and forgot == ["verify-1"] and spec.exists()
 
 
 @pytest.mark.parametrize("verb", ["start", "resume"])

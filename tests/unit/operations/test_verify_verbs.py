@@ -20,6 +20,7 @@ from anabranch.operations.verify import show as showing
 from anabranch.operations.verify import start as starting
 from anabranch.operations.verify import stop as stopping
 from anabranch.operations.verify.resume import NothingToResumeError
+from anabranch.operations.verify.shown import shown
 from anabranch.operations.verify.start import VerifyPlan, VerifyRunningError
 from anabranch.state.codecs.verified import LaneVerified, RunState, VerifyRun, VerifyStatus
 from anabranch.state.topics.verified import VerifiedTopic
@@ -131,6 +132,9 @@ def test_a_comparison_is_started_as_it_was_planned(both: Lab) -> None:
     done = VerifyRun(LINK, "verify-1", RunState.DONE, 1, 2, 10, 10, 20, 200, 0, OPTIONS, {})
     file(both, done, LaneVerified(lane, "verify-1", (10, 20), (0, 10), (), 2))
     seen = plan(both, fresh=True)
+    assert [one.lane for one in seen.forgets] == [lane] and plan(both).forgets == ()
+    told = shown(seen)
+    assert [(one.lane, one.source_from, one.source_to, one.differs) for one in told.forgets] == [(str(A), 10, 20, 0)]
     assert (seen.since, [one.lane for one in verify.show(both.target, LINK).lanes]) == ({}, [lane])
     file(both, replace(done, run="verify-2"))
     with pytest.raises(PlanChangedError):

@@ -15,6 +15,7 @@ from anabranch.migration.options import TailChoice
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import Limits, Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, cancel_steps, complete_steps, start_steps, switch_steps
+from anabranch.operations.migrations.change import SetPlan
 from anabranch.service.verbs import migration_changes
 from anabranch.service.verbs.migration_approval import check_approved, needs_approval
 from anabranch.service.verbs.migration_shapes import NotApprovedError
@@ -61,11 +62,8 @@ class Asked:
     def __init__(self, account: str, planned_by: str) -> None:
         self.account, self.planned_by = account, planned_by
         self.kept: list[Any] = []
-        stored = SimpleNamespace(ask=self._ask, migrations=SimpleNamespace(change=self._change))
+        stored = SimpleNamespace(migrations=SimpleNamespace(change=self._change))
         self.migrating = SimpleNamespace(stored=stored)
-
-    async def _ask(self, what: Any) -> None:
-        what()
 
     def _change(self, changed: Any, _: int) -> None:
         self.kept.append(changed.document)
@@ -74,7 +72,7 @@ class Asked:
 async def set_by(who: Asked, after: Migration, before: Migration = STRICT) -> list[Any]:
     """What is kept once somebody has set another file."""
     kept: Any = SimpleKept(migration_fields(before))
-    planned = migration_changes.SetPlan("move", {}, migration_fields(after), "h", kept, 0)
+    planned = SetPlan("move", {}, migration_fields(after), "h", kept, 0)
     request: Any = SimpleNamespace(wanted=lambda: after)
     reach: Any = who
     await migration_changes._set(reach, request, planned)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.model.plans import PlanChangedError
 from anabranch.operations.artifacts import deleting, resolving, saving
 from anabranch.operations.artifacts.desk import ArtifactDesk, ArtifactSettings, NotUploadedError
 from anabranch.operations.artifacts.pinning import pins_of
 from anabranch.operations.artifacts.saving import SaveArtifactPlan
 from anabranch.service.stored import Stored
 from anabranch.streams.artifacts.errors import (
-    ArtifactChangedError,
     ArtifactInUseError,
     ArtifactKindError,
     NoArtifactError,
@@ -36,6 +36,7 @@ from anabranch.streams.versions import StreamSettings, StreamVersion
 
 pytestmark = pytest.mark.test
 FIRST, SECOND = b"def clean(x: str) -> str:\n    return x\n", b"def clean(x: str) -> str:\n    return x.strip()\n"
+THIRD = b"def clean(x: str) -> str:\n    return x.lower()\n"
 NOW = 1_000_000
 STREAM = StoredStream("pv", 1, "mei", "", NOW, 1, 0, StreamWanted.STOPPED, StreamState.DRAFT, "", NOW, 0, 0)
 USING = "CREATE FUNCTION {} AS 'text.clean' USING FILE 'artifact:{}'"
@@ -91,8 +92,13 @@ def test_an_upload_becomes_the_next_version_of_its_artifact(desk: ArtifactDesk, 
         (1, "mei", "begin"),
     ]
     assert (stored.artifacts.get("text").owner, stored.artifacts.get("text").newest) == ("mei", 2)
-    with pytest.raises(ArtifactChangedError):
+    with pytest.raises(SameArtifactError):
         asyncio.run(saving.apply(desk, second, "jo"))
+    third = planned(desk, THIRD)
+    save(desk, b"def other() -> None:\n    pass\n")
+    with pytest.raises(PlanChangedError, match="artifact text changed since plan"):
+        asyncio.run(saving.apply(desk, third, "jo"))
+    assert stored.artifacts.get("text").newest == 3
 
 
 def test_what_is_saved_was_uploaded_and_is_of_the_artifacts_kind(desk: ArtifactDesk, stored: Stored) -> None:
@@ -148,8 +154,20 @@ def test_versions_that_a_stream_or_a_function_needs_are_not_deleted(desk: Artifa
     assert asyncio.run(deleting.apply(desk, first)).versions == (1,)
     assert [one.number for one in stored.artifacts.versions("text")] == [2]
     assert first.hash != every.hash
-    with pytest.raises(ArtifactChangedError):
+    with pytest.raises(NoArtifactVersionError):
         asyncio.run(deleting.apply(desk, first))
+
+
+def test_what_came_since_a_deletion_was_planned_is_looked_at_again(desk: ArtifactDesk, stored: Stored) -> None:
+    """A function that was defined from it keeps it, and another version is not left behind unseen."""
+    save(desk, FIRST)
+    every = asyncio.run(deleting.plan(desk, "text", None))
+    with pytest.raises(ArtifactInUseError, match=r"function shop\.a"):
+        asyncio.run(deleting.apply(desk, every, [function("shop.a", "text")]))
+    save(desk, SECOND)
+    with pytest.raises(PlanChangedError, match="artifact text changed since plan"):
+        asyncio.run(deleting.apply(desk, every))
+    assert [one.number for one in stored.artifacts.versions("text")] == [2, 1]
 
 
 def test_files_that_nothing_has_are_swept_a_day_after_they_came(desk: ArtifactDesk) -> None:

@@ -16,6 +16,7 @@ from anabranch.errors import ConfigError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.access.diff import AccessDiff
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import AccessCarryOver, Migration, Wave
@@ -38,7 +39,6 @@ from anabranch.service.migration_metrics import access_metrics
 from anabranch.service.stored import Stored
 from anabranch.store.audit import LONGEST, Outcome
 from anabranch.store.leases import SKEW_MS
-from anabranch.store.waves import StoredRun
 from qa.timeouts import TIMEOUT_S
 
 pytestmark = pytest.mark.unit

@@ -16,6 +16,7 @@ from anabranch.kafka.admin import create_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
 from anabranch.model.accounts import Role
+from anabranch.model.plans import PlanChangedError
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.catalog import define, drop, importing, rights
 from anabranch.operations.catalog import topics as kafka_topics
@@ -35,7 +36,7 @@ from anabranch.service.stored import Stored
 from anabranch.store.artifacts import StoredArtifact
 from anabranch.streams.artifacts.values import ArtifactFile, ArtifactKind, ArtifactVersion
 from anabranch.streams.catalog.ddl import definitions
-from anabranch.streams.catalog.kept import EntryChangedError, NoEntryError
+from anabranch.streams.catalog.kept import NoEntryError
 from anabranch.streams.grants import DeniedError, Grant, PrincipalError, Privilege
 from anabranch.streams.kept import StoredStream
 from anabranch.streams.lineage.document import StoredLineage
@@ -136,6 +137,11 @@ class Shop:
         assert kept
 
 
+async def dropped(desk: ServiceCatalogDesk, name: str) -> drop.Dropped:
+    """Drop an object, and nothing else."""
+    return await drop.apply(desk, await drop.plan(desk, name))
+
+
 @pytest.fixture
 def shop(stored: Stored, both: Lab, tmp_path: Path) -> Shop:
     """An empty catalog."""
@@ -219,8 +225,8 @@ def test_a_plan_does_not_hold_once_somebody_changed_what_it_saw(shop: Shop) -> N
     shop.make("CREATE OR REPLACE VIEW shop.large AS SELECT 3; CREATE VIEW shop.other AS SELECT 3")
     again = shop.plan("CREATE VIEW shop.small AS SELECT 1; CREATE OR REPLACE VIEW shop.large AS SELECT 2")
     assert again.hash != changing.hash
-    for planned in (changing, making):
-        with pytest.raises(EntryChangedError):
+    for planned, error in ((changing, PlanChangedError), (making, ExistsError)):
+        with pytest.raises(error):
             shop.ask(lambda desk, planned=planned: define.apply(desk, planned))  # type: ignore[misc]
     assert f"{SHOP}.small" not in {one.name for one in shop.stored.catalog.all()}
 
@@ -276,10 +282,21 @@ def test_topics_that_tables_name_are_made_with_the_settings_of_the_plan(shop: Sh
     assert MADE_TOPIC not in shop.stored.catalog.get(f"{SHOP}.a").document
 
 
-def test_a_topic_that_came_between_the_plan_and_its_end_is_nobodys_to_delete(shop: Shop) -> None:
-    """It was not made for the table."""
+def test_a_topic_that_came_between_the_plan_and_its_end_is_nobodys_to_delete(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was not made for the table: one that came before that is planned again, one that comes even later stays."""
     planned = shop.plan(f"CREATE TABLE a (id INT) {OF_NEW}", topics=TopicOptions(1))
     shop.ask(lambda desk: create_topic(desk.cluster("old"), "fresh", 2, 1, {}))
+    shop.led("old/fresh")
+    with pytest.raises(PlanChangedError, match="the catalog changed since plan"):
+        shop.ask(lambda desk: define.apply(desk, planned))
+    assert shop.stored.catalog.all() == []
+
+    async def not_yet(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(define, "exists", not_yet)
     made = shop.ask(lambda desk: define.apply(desk, planned))
     assert (made.changed, made.topics) == (("spark_catalog.default.a",), ())
     assert MADE_TOPIC not in shop.stored.catalog.get("spark_catalog.default.a").document
@@ -362,8 +379,18 @@ def test_what_is_dropped_tells_who_reads_writes_and_mentions_it(shop: Shop) -> N
     assert (shop.stored.catalog.grants(), shop.stored.catalog.schemas(ORDERS)) == ([], [])
     with pytest.raises(NoEntryError):
         shop.ask(lambda desk: drop.plan(desk, ORDERS))
-    with pytest.raises(EntryChangedError):
+    with pytest.raises(NoEntryError):
         shop.ask(lambda desk: drop.apply(desk, planned))
+
+
+def test_what_somebody_reads_since_it_was_shown_is_not_dropped(shop: Shop) -> None:
+    """The plan named nobody: it is shown again."""
+    shop.make(BASE)
+    planned = shop.ask(lambda desk: drop.plan(desk, ORDERS))
+    shop.reads("names", "name")
+    with pytest.raises(PlanChangedError, match=f"{ORDERS} changed since plan {planned.hash}"):
+        shop.ask(lambda desk: drop.apply(desk, planned))
+    assert ORDERS in {one.name for one in shop.stored.catalog.all()}
 
 
 def test_a_database_with_objects_and_what_one_does_not_manage_are_not_dropped(shop: Shop) -> None:
@@ -397,10 +424,14 @@ def test_a_topic_goes_with_its_table_only_where_it_is_the_tables_own(shop: Shop)
     shop.make(f"CREATE TABLE shop.second (id INT) {OF_NEW}")
     with pytest.raises(NoTopicToDeleteError, match=f"it is that of {SHOP}.second too"):
         shop.ask(lambda desk: drop.plan(desk, f"{SHOP}.fresh", topic=True))
+    with pytest.raises(NoTopicToDeleteError, match=f"it is that of {SHOP}.second too"):
+        shop.ask(lambda desk: drop.apply(desk, planned), "mei")
+    shop.ask(lambda desk: dropped(desk, f"{SHOP}.second"))
     gone = shop.ask(lambda desk: drop.apply(desk, planned), "mei")
     assert (gone.name, gone.topic) == (f"{SHOP}.fresh", "fresh")
     until(lambda: not shop.ask(lambda desk: kafka_topics.exists(desk.cluster("old"), "fresh")))
     assert shop.ask(lambda desk: kafka_topics.exists(desk.cluster("old"), "orders"))
+    shop.make(f"CREATE TABLE shop.second (id INT) {OF_NEW}")
     with pytest.raises(TopicNotThereError, match="cluster old has no topic fresh"):
         shop.ask(lambda desk: drop.plan(desk, f"{SHOP}.second", topic=True))
 
@@ -427,6 +458,21 @@ def test_a_function_comes_from_an_artifact_that_is_there(shop: Shop) -> None:
 # -- grants, owners and groups ---------------------------------------------------------------------------------
 
 
+def test_a_grant_on_what_is_gone_since_is_not_kept_for_whoever_has_its_name_next(shop: Shop) -> None:
+    """Nor one by somebody who may not give it any more."""
+    shop.make(BASE)
+    shop.grant(SHOP, "user:mei", Privilege.MANAGE)
+    planned = shop.ask(lambda desk: rights.plan_grant(desk, ORDERS, "user:jo", Privilege.READ, give=True), "mei")
+    back = shop.ask(lambda desk: rights.plan_grant(desk, SHOP, "user:mei", Privilege.MANAGE, give=False))
+    shop.ask(lambda desk: rights.apply_grant(desk, back))
+    with pytest.raises(DeniedError):
+        shop.ask(lambda desk: rights.apply_grant(desk, planned), "mei")
+    shop.ask(lambda desk: dropped(desk, ORDERS))
+    with pytest.raises(NoEntryError):
+        shop.ask(lambda desk: rights.apply_grant(desk, planned))
+    assert shop.stored.catalog.grants() == []
+
+
 def test_a_grant_is_given_and_taken_back_once(shop: Shop) -> None:
     """Each plan says whether that changes anything; who gave it is kept."""
     shop.make(BASE)
@@ -440,6 +486,8 @@ def test_a_grant_is_given_and_taken_back_once(shop: Shop) -> None:
     assert (kept.principal, kept.privilege, kept.author) == ("group:readers", "read", "root")
     assert shop.ask(lambda desk: rights.apply_grant(desk, back)).changed
     assert shop.stored.catalog.grants() == []
+    with pytest.raises(PlanChangedError, match=f"read on {ORDERS} for group:readers changed since plan"):
+        shop.ask(lambda desk: rights.apply_grant(desk, back))
     again = shop.ask(lambda desk: rights.plan_grant(desk, ORDERS, "group:readers", Privilege.READ, give=False))
     assert not again.changes and not shop.ask(lambda desk: rights.apply_grant(desk, again)).changed
 
@@ -508,7 +556,7 @@ def test_an_entry_gets_another_owner_or_description_and_what_is_not_named_stays(
     assert len({late.hash, first.hash, planned("mei", "").hash}) == 3
     done = shop.ask(lambda desk: rights.apply_set(desk, first))
     assert (done.owner, done.description) == ("mei", "")
-    with pytest.raises(EntryChangedError):
+    with pytest.raises(PlanChangedError, match=f"{ORDERS} changed since plan {late.hash}"):
         shop.ask(lambda desk: rights.apply_set(desk, late))
     said = planned(None, "of the shop", "mei")
     assert said.revision == 2
@@ -533,6 +581,8 @@ def test_admins_alone_change_groups_and_not_what_a_provider_says(shop: Shop) -> 
     second = planned(("mei",), ("jo",))
     assert (second.members, second.add, second.remove) == (("jo", "mei"), (), ("jo",))
     assert first.hash != second.hash
+    with pytest.raises(PlanChangedError, match="group readers changed since plan"):
+        shop.ask(lambda desk: rights.apply_group(desk, first))
     assert shop.ask(lambda desk: rights.apply_group(desk, second)).members == ("mei",)
     shop.stored.accounts.vouched("ada", Role.VIEWER, "issuer", NOW, ["readers"])
     with pytest.raises(ClaimedMemberError, match="ada came into group readers by the provider"):

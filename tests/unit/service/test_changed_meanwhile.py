@@ -10,13 +10,13 @@ import pytest
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, begun, finished, lost_meanwhile, put_back, turned
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, Readers, StreamJob, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, cancel_steps, start_steps, switch_steps
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.dryrun import SeenStep
-from anabranch.store.waves import StoredRun
 from qa.service import Served, until
 from tests.unit.link_lab import Lab
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.options import PLAIN, TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.standing import WaveVerb, standing
 from anabranch.migration.wave_steps import steps_for
-from anabranch.service.throttling import copying_links
-from anabranch.store.waves import StoredRun
+from anabranch.operations.migrations.copying import copying_links
 
 pytestmark = pytest.mark.unit
 

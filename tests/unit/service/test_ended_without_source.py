@@ -12,6 +12,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import lost_switch_steps
 from anabranch.migration.options import UnknownGroups
@@ -19,7 +20,6 @@ from anabranch.migration.run import WaveRun, WaveRunState, begun, finished, lost
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, start_steps, switch_steps
 from anabranch.service.verbs import migration_waves
-from anabranch.store.waves import StoredRun
 from qa.service import Served, until
 from tests.unit.link_lab import Lab
 

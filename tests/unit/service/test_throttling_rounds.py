@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,20 +11,22 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.errors import ConfigError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.journal import run_fields
+from anabranch.migration.kept import SEEN, StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.steps import start_steps
 from anabranch.migration.throttle import OperatorThrottle, ThrottleDecision
 from anabranch.migration.throttle_state import ThrottleState
+from anabranch.model.plans import PlanChangedError
+from anabranch.operations.migrations import resume, throttle
+from anabranch.operations.migrations.copying import operator_in
 from anabranch.operations.migrations.throttling import Throttled
 from anabranch.service import throttling
 from anabranch.service.clusters import ClusterPool
 from anabranch.service.stored import Stored
-from anabranch.service.verbs import migration_changes
-from anabranch.service.verbs.migration_shapes import ResumeRequest, ThrottleRequest
 from anabranch.store.database import open_database
-from anabranch.store.waves import SEEN, StoredRun
+from anabranch.store.waves import StoredMigrations
 
 pytestmark = pytest.mark.unit
 WAVE = Wave("orders", ("orders",), ("shop",))
@@ -72,25 +73,15 @@ def test_a_migration_whose_context_is_gone_holds_up_no_other_one(
     assert seen == {"a-first": False, "b-second": True}
 
 
-def test_a_pause_has_the_length_that_the_source_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pause_has_the_length_that_the_source_allows(empty_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is kept with when it began; a source that does not answer is paused all the same."""
     move = Migration("move", "old", "new", (WAVE,))
     copying = WaveRun("r", "move", "orders", "start", start_steps(Leg(move, WAVE)), 0, state=WaveRunState.DONE)
     run = StoredRun("r", "move", "orders", False, "done", 1, 0, "mei", "", run_fields(copying))
-    kept: list[dict[str, Any]] = []
-
-    async def ask(what: Any) -> None:
-        what()
-
-    def slow_down(_: str, part: str, fields: dict[str, Any]) -> None:
-        kept.append({part: fields})
-
-    stored = SimpleNamespace(ask=ask, migrations=SimpleNamespace(slow_down=slow_down))
-    reach: Any = SimpleNamespace(clusters=Pool(), migrating=SimpleNamespace(stored=stored))
-    known = SimpleNamespace(migration=move, runs=(run,), kept=SimpleNamespace(throttle={}), stands=move.wave)
-
-    async def read(*_: object) -> Any:
-        return known
+    database = open_database(empty_store)
+    stored = StoredMigrations(database)
+    stored.add("move", migration_fields(move), "mei", 0)
+    stored.begin(run)
 
     async def retentions(_: Cluster, topics: list[str]) -> dict[str, int | None]:
         assert topics == ["orders"]
@@ -99,27 +90,40 @@ def test_a_pause_has_the_length_that_the_source_allows(monkeypatch: pytest.Monke
     async def silent(*_: object) -> dict[str, int | None]:
         raise TimeoutError
 
-    monkeypatch.setattr(migration_changes, "read_migration", read)
+    def wanted(wave: str | None = None) -> OperatorThrottle:
+        return operator_in(stored.get("move").throttle, wave)
+
+    clusters = Pool().cluster
     for answer, longest in ((retentions, 3_600_000), (silent, None)):
-        monkeypatch.setattr(migration_changes, "topic_retentions", answer)
-        request = ThrottleRequest(migration="move", pause=True)
-        planned = asyncio.run(migration_changes._throttle_plan(reach, request))
+        monkeypatch.setattr(throttle, "topic_retentions", answer)
+        planned = await throttle.plan(stored, clusters, "move", None)
         assert (planned.after.is_paused, planned.after.longest_ms) == (True, longest)
-        asyncio.run(migration_changes._throttled(reach, planned))
-        wish = throttling.operator_in(kept[-1])
+        await throttle.apply(stored, planned)
+        wish = wanted()
         assert (wish.is_paused, wish.longest_ms, wish.since_ms is not None) == (True, longest, True)
+    await resume.apply(stored, await resume.plan(stored, "move"))
     # Of a wave it is kept beside, until the wave is resumed, or all is.
-    alone = asyncio.run(
-        migration_changes._throttle_plan(reach, ThrottleRequest(migration="move", wave="orders", rate="1MB/s"))
-    )
-    asyncio.run(migration_changes._throttled(reach, alone))
-    assert throttling.operator_in(kept[-1]) == OperatorThrottle()
-    assert throttling.operator_in(kept[-1], "orders").rate == 1_000_000
-    known.kept.throttle = kept[-1]
     for wave, ended in (("orders", ()), (None, ("orders",))):
-        resumed = asyncio.run(migration_changes._resume_plan(reach, ResumeRequest(migration="move", wave=wave)))
+        await throttle.apply(stored, await throttle.plan(stored, clusters, "move", 1_000_000, wave="orders"))
+        assert (wanted(), wanted("orders").rate) == (OperatorThrottle(), 1_000_000)
+        resumed = await resume.plan(stored, "move", wave=wave)
         assert resumed.ended == ended
-        before = len(kept)
-        asyncio.run(migration_changes._throttled(reach, resumed))
-        merged = {part: fields for one in kept[before:] for part, fields in one.items()}
-        assert throttling.operator_in(merged, "orders") == OperatorThrottle()
+        await resume.apply(stored, resumed)
+        assert wanted("orders") == OperatorThrottle()
+    database.close()
+
+
+async def test_a_wish_that_somebody_else_has_changed_since_is_not_overwritten(empty_store: str) -> None:
+    """Whoever planned by what was wanted before looks again; nothing is kept."""
+    database = open_database(empty_store)
+    stored = StoredMigrations(database)
+    stored.add("move", migration_fields(Migration("move", "old", "new", (WAVE,))), "mei", 0)
+    clusters = Pool().cluster
+    planned = await throttle.plan(stored, clusters, "move", 1_000)
+    resumed = await resume.plan(stored, "move")
+    await throttle.apply(stored, await throttle.plan(stored, clusters, "move", 2_000))
+    for late in (planned, resumed):
+        with pytest.raises(PlanChangedError, match="migration move changed since plan"):
+            await throttle.apply(stored, late)
+    assert operator_in(stored.get("move").throttle).rate == 2_000
+    database.close()

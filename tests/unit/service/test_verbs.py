@@ -101,7 +101,11 @@ REQUESTS: dict[str, list[dict[str, Any]]] = {
         }
     ],
     "mirrormaker.publish": [LINK, {**LINK, "source_alias": "it's"}, {**LINK, "separator": "-"}],
-    "verify.start": [LINK, {**LINK, "reader": "batches", "levels": "committed", "samples": 3, "show_values": True}],
+    "verify.start": [
+        LINK,
+        {**LINK, "reader": "batches", "levels": "committed", "samples": 3, "show_values": True},
+        {**LINK, "fresh": True},
+    ],
     "verify.resume": [LINK],
     "verify.stop": [LINK],
     "streams.create": [
@@ -339,6 +343,7 @@ ACTS_AT_ONCE = {
     "streams.start": {"state", "start", "checkpoint"},
     "streams.restart": {"state", "start", "checkpoint"},
     "streams.checkpoint": {"delete"},
+    "verify.start": {"fresh"},
 }
 """Verbs that the same verb can undo, unless it is asked for one of these."""
 

@@ -3567,6 +3567,7 @@ export interface components {
             doubts: {
                 [key: string]: string;
             };
+            forgets: components["schemas"]["ForgottenLane"][];
             hash: string;
             lanes: number;
             link: string;
@@ -4140,6 +4141,13 @@ export interface components {
              * @default null
              */
             target_alias: string | null;
+        };
+        ForgottenLane: {
+            differs: number;
+            lane: string;
+            source_from: number;
+            source_to: number;
+            verified_at_ms: number;
         };
         GiveUpPlan: {
             goes_on: boolean;

@@ -236,6 +236,19 @@ const ComparisonBody = ({ plan }: { plan: Schemas["ComparisonPlan"] }) => (
         ["values", plan.options.values ? "shown" : "masked"],
       ]}
     />
+    {plan.forgets.length ? (
+      <>
+        <h3>Thrown away, and compared again</h3>
+        <Document
+          value={Object.fromEntries(
+            plan.forgets.map((one) => [
+              one.lane,
+              `compared from ${whole(one.source_from)} to ${whole(one.source_to)}, ${counted(one.differs, "chunk")} with differences`,
+            ]),
+          )}
+        />
+      </>
+    ) : null}
     {Object.keys(plan.doubts).length ? (
       <>
         <h3>Not compared</h3>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
@@ -14,6 +14,9 @@ from anabranch.cli import words
 from anabranch.cli.render import grid
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import partitions
+
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.operations.verify.shown import ComparisonPlan
 
 _STYLES = {"equal": "green", "different": "bold red", "unknown": "yellow"}
 _MOST_SAMPLES = 20
@@ -27,6 +30,19 @@ def status(found: VerifyStatus, samples: int = _MOST_SAMPLES) -> RenderableType:
     if found.own_report is not None:
         parts.append(report(found.own_report, samples))
     return Group(*parts)
+
+
+def comparison_plan(plan: ComparisonPlan) -> RenderableType:
+    """What would be compared from the start, and what is thrown away for it."""
+    counts = f"lanes: {words.count(plan.lanes)}, source offsets: {words.count(plan.offsets)}"
+    head = Text(f"{plan.link} would be compared from the start; {counts}")
+    if not plan.forgets:
+        return Group(head, Text("no earlier comparison is thrown away"))
+    table = grid("lane", "compared from", "to", "chunks that differ", "at", right=("compared from", "to"))
+    for one in plan.forgets:
+        offsets = words.count(one.source_from), words.count(one.source_to)
+        table.add_row(one.lane, *offsets, words.count(one.differs), words.moment(one.verified_at_ms))
+    return Group(head, Text("thrown away, and compared again:"), table)
 
 
 def bar(found: VerifyStatus) -> RenderableType:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import platformdirs
 import typer
 from rich.console import Console
 
+from anabranch.cli.applying import PlanToShow, agreed, check_flags
+from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import repeated
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import LinkArgument, TargetOption, settings_of
@@ -22,8 +24,13 @@ from anabranch.cli.verify.watch import followed
 from anabranch.config.jobspec import check_spec_path, write_spec
 from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
+from anabranch.errors import InvalidFieldError
 from anabranch.state.codecs.verified import RunState, VerifyStatus
 from anabranch.verify.report import ComparisonVerdict
+
+if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
+    from anabranch.kafka.cluster import Cluster
+    from anabranch.operations.verify.start import VerifyPlan
 
 _Master = Annotated[str, typer.Option(help="Spark master.")]
 _Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting KEY=VALUE; repeatable.")]
@@ -42,7 +49,7 @@ def start(
     ] = None,
     samples: Annotated[int, typer.Option(min=0, max=1000, help="Records of each kind and lane to name.")] = 20,
     show_values: Annotated[bool, typer.Option("--show-values", help="Show contents of samples.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Compare from the start again.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compare from the start again; requires --execute.")] = False,
     only_spec: Annotated[
         Path | None, typer.Option("--spec", help="Only write the job's specification there.", show_default=False)
     ] = None,
@@ -50,16 +57,24 @@ def start(
     conf: _Conf = None,
     directory: _Directory = None,
     detach: _Detach = False,
+    execute: ExecuteOption = False,
+    plan: PlanOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Compare what is new since the last time; Ctrl-C detaches, and the comparison goes on.
 
-    Compares again what differed then, and follows the comparison until it ends. See docs/how-to/verify.md; the report:
-    docs/reference/verify.md.
+    Compares again what differed then, and follows the comparison until it ends. With --fresh what earlier ones came to
+    is thrown away, which cannot be taken back: it shows that, exits with 2, since nothing was compared, and requires
+    --execute. See docs/how-to/verify.md; the report: docs/reference/verify.md.
     """
+    if not fresh and (execute or plan is not None):
+        raise InvalidFieldError("verify start", "--execute", "nothing is thrown away without --fresh", "leave it out")
     rate = None if rate_limit is None else parse_rate(rate_limit)
     options = VerifyOptions(reader, levels, rate, samples, show_values, fresh)
-    flags = VerifyFlags(link, target_name, options, only_spec, master, settings_of(conf), directory, detach, output)
+    flags = VerifyFlags(
+        *(link, target_name, options, only_spec, master, settings_of(conf), directory, detach, output, execute, plan)
+    )
+    check_flags("anabranch verify start", execute, plan)
     _end(flags, run(_compare(ctx, flags)))
 
 
@@ -86,7 +101,10 @@ def resume(
 
 @dataclass(frozen=True, slots=True)
 class VerifyFlags:
-    """What was asked for; without ``options`` the last comparison is resumed."""
+    """What was asked for; without ``options`` the last comparison is resumed.
+
+    What is thrown away is so with ``execute``, where the plan has the hash ``wanted``, or any for None.
+    """
 
     link: str
     target_name: str | None
@@ -97,6 +115,8 @@ class VerifyFlags:
     directory: Path | None
     detach: bool
     output: Format
+    execute: bool = False
+    wanted: str | None = None
 
     @property
     def output_dir(self) -> Path:
@@ -120,6 +140,8 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> VerifyStatus | Non
         async with on_context(source) as source_cluster:
             if flags.options is None:
                 planned = await resume.plan(source_cluster, target_cluster, link)
+            elif flags.options.fresh:
+                planned = await _thrown_away(flags, source_cluster, target_cluster, flags.options)
             else:
                 planned = await start.plan(source_cluster, target_cluster, link, flags.options)
         if flags.only_spec is not None:
@@ -141,6 +163,25 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> VerifyStatus | Non
             typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)
             raise typer.Exit(LEFT)
         return found
+
+
+async def _thrown_away(flags: VerifyFlags, source: Cluster, there: Cluster, options: VerifyOptions) -> VerifyPlan:
+    """The plan of a comparison from the start, once what it forgets was shown, and agreed to.
+
+    Raises Exit where it was only shown: that is no verdict.
+    """
+    from anabranch.operations.verify import start
+    from anabranch.operations.verify.shown import ComparisonPlan, shown
+
+    async def plan() -> ComparisonPlan:
+        return shown(await start.plan(source, there, flags.link, options))
+
+    what = f"the last comparison of link {flags.link!r}"
+    made = PlanToShow(command=typed(), what=what, plan=plan, table=render.comparison_plan)
+    found = await agreed(made, execute=flags.execute, wanted=flags.wanted, output=flags.output)
+    if found is None:
+        raise typer.Exit(COULD_NOT_TELL)
+    return found.planned
 
 
 def _end(flags: VerifyFlags, found: VerifyStatus | None) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anabranch.model.clock import DAY_MS, now_ms
-from anabranch.model.plans import plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.operations.artifacts.desk import ArtifactDesk
 from anabranch.streams.artifacts.errors import ArtifactInUseError
 from anabranch.streams.artifacts.references import references
@@ -22,6 +22,7 @@ class DeleteArtifactPlan:
     versions: tuple[int, ...]
     is_last: bool
     hash: str
+    asked: int | None = field(default=None, metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,8 @@ async def plan(
         left = [one for one in every if one not in numbers]
         if uses := (*streams, *(f"function {one.name.short}" for one in functions if _needs(one, name, numbers, left))):
             raise ArtifactInUseError(name, uses)
-        return DeleteArtifactPlan(
-            name, numbers, len(numbers) == len(every), plan_hash("artifacts.delete", name, numbers, every)
-        )
+        hash_ = plan_hash("artifacts.delete", name, numbers, every)
+        return DeleteArtifactPlan(name, numbers, len(numbers) == len(every), hash_, number)
 
     return await asyncio.to_thread(look)
 
@@ -65,8 +65,12 @@ def _needs(function: Function, name: str, gone: Sequence[int], left: Sequence[in
     return any(one.number in gone if one.number is not None else not left for one in named)
 
 
-async def apply(desk: ArtifactDesk, planned: DeleteArtifactPlan) -> DeletedArtifact:
-    """Forget them, and take away what nothing has; raises ArtifactInUseError, ArtifactChangedError, StorageError."""
+async def apply(desk: ArtifactDesk, planned: DeleteArtifactPlan, functions: Sequence[Function] = ()) -> DeletedArtifact:
+    """Forget them, and take away what nothing has; ``functions`` are those that the catalog has by now.
+
+    Raises PlanChangedError where versions were saved or forgotten since, what ``plan`` raises, ArtifactChangedError,
+    StorageError.
+    """
 
     def forget() -> DeletedArtifact:
         desk.stored.remove(planned.artifact, planned.versions)
@@ -74,4 +78,6 @@ async def apply(desk: ArtifactDesk, planned: DeleteArtifactPlan) -> DeletedArtif
         return DeletedArtifact(planned.artifact, planned.versions, swept)
 
     async with desk.writing:
+        now = await plan(desk, planned.artifact, planned.asked, functions)
+        check_holds(f"artifact {planned.artifact}", planned, now, f"anabranch artifact show {planned.artifact}")
         return await asyncio.to_thread(forget)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.operations.artifacts.desk import ArtifactDesk
 from anabranch.streams.artifacts.errors import ArtifactKindError, NoArtifactError, SameArtifactError
 from anabranch.streams.artifacts.reading import read
@@ -82,7 +82,10 @@ async def plan(
 
 
 async def apply(desk: ArtifactDesk, planned: SaveArtifactPlan, author: str) -> SavedArtifact:
-    """Save it; raises ArtifactChangedError, NotUploadedError, StorageError."""
+    """Save it; raises PlanChangedError where something else was saved of it since, and what ``plan`` raises.
+
+    Raises ArtifactChangedError where that happens at the same time, StorageError.
+    """
 
     def write() -> SavedArtifact:
         files = desk.files()
@@ -96,4 +99,7 @@ async def apply(desk: ArtifactDesk, planned: SaveArtifactPlan, author: str) -> S
         return SavedArtifact(planned.artifact, planned.version, planned.content.sha256)
 
     async with desk.writing:
+        name, content = planned.artifact, planned.content
+        now = await plan(desk, name, content.file, content.sha256, planned.description, planned.note)
+        check_holds(f"artifact {name}", planned, now, f"anabranch artifact show {name}")
         return await asyncio.to_thread(write)

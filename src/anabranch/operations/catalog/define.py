@@ -9,7 +9,7 @@ from enum import StrEnum
 from anabranch.errors import RefusedError
 from anabranch.kafka.admin import create_topic
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, check_database, known
 from anabranch.operations.catalog.entries import columns_of, document_of, entry_of, says_the_same
@@ -62,6 +62,7 @@ class DefinePlan:
     hash: str
     definitions: tuple[Definition, ...] = field(metadata=REQUEST)
     seen: Mapping[str, int] = field(metadata=REQUEST)
+    accept_breaking: bool = field(default=False, metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +144,17 @@ async def plan(
     told = [[one.change.value, one.topic] for one in changes]
     options = None if topics is None else [topics.partitions, topics.replication_factor, topics.retention_ms]
     hash_ = plan_hash(seen, said, told, options)
-    return DefinePlan(tuple(changes), topics, hash_, tuple(definitions), seen)
+    return DefinePlan(tuple(changes), topics, hash_, tuple(definitions), seen, accept_breaking)
 
 
 async def apply(desk: CatalogDesk, planned: DefinePlan) -> Defined:
     """Make the topics, then change the catalog in one transaction; run again after a crash it goes on.
 
-    Raises EntryChangedError where somebody changed one of the objects since, ClusterError, StoreError.
+    Raises PlanChangedError where the plan is another one by now, and what ``plan`` raises, before anything is made;
+    EntryChangedError where somebody changes one of the objects at the same time, ClusterError, StoreError.
     """
+    again = await plan(desk, planned.definitions, planned.topics, accept_breaking=planned.accept_breaking)
+    check_holds("the catalog", planned, again)
     found = await known(desk)
     made: list[str] = []
     for one, change in zip(planned.definitions, planned.changes, strict=True):

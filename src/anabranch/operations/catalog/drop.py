@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
 from anabranch.kafka.admin import delete_topic
-from anabranch.model.plans import plan_hash
+from anabranch.model.plans import check_holds, plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
 from anabranch.operations.catalog.entries import MADE_TOPIC
 from anabranch.operations.catalog.topics import TopicSeen, exists, seen
@@ -98,8 +98,10 @@ async def plan(desk: CatalogDesk, name: str, *, topic: bool = False) -> DropPlan
 async def apply(desk: CatalogDesk, planned: DropPlan) -> Dropped:
     """Drop it, and then its topic: a topic that could not be deleted stays without a table.
 
-    Raises EntryChangedError, ClusterError, StoreError.
+    Raises PlanChangedError where it is another one by now, or others read or name it, and what ``plan`` raises;
+    EntryChangedError where somebody changes it at the same time, ClusterError, StoreError.
     """
+    check_holds(planned.name, planned, await plan(desk, planned.name, topic=planned.topic is not None))
     await desk.change([EntryChange(planned.name, planned.revision, None)])
     if planned.topic is None:
         return Dropped(planned.name, "", planned.hash)

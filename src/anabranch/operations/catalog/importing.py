@@ -76,5 +76,8 @@ async def plan(desk: CatalogDesk, code: str, topics: Sequence[str], database: st
 
 
 async def apply(desk: CatalogDesk, planned: ImportPlan) -> Defined:
-    """Keep the tables; raises EntryChangedError, StoreError."""
+    """Keep the tables; raises what ``define.apply`` raises, which plans them again.
+
+    Nothing is sampled again: what is kept are the columns that were shown.
+    """
     return await define.apply(desk, planned.defined)

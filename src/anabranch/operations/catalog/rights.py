@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.operations.catalog.desk import CatalogDesk, KnownCatalog, known
 from anabranch.streams.catalog.kept import EntryChange, NoEntryError, StoredGrant
 from anabranch.streams.catalog.names import CATALOG, DATABASE, catalog_name, database_name, object_name
@@ -22,6 +22,7 @@ class GrantPlan:
     give: bool
     changes: bool
     hash: str
+    attached: Collection[str] = field(default=(), metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +146,17 @@ async def plan_grant(
     found.need(Privilege.MANAGE, *(".".join(parts[:count]) for count in range(1, len(parts) + 1)))
     grant = Grant(on, principal, privilege)
     changes = (grant in found.authority.grants) != give
-    return GrantPlan(grant, give, changes, plan_hash(on, principal, privilege.value, give, changes))
+    hash_ = plan_hash(on, principal, privilege.value, give, changes)
+    return GrantPlan(grant, give, changes, hash_, frozenset(attached))
 
 
 async def apply_grant(desk: CatalogDesk, planned: GrantPlan) -> Granted:
-    """Give it or take it back; raises StoreError."""
+    """Give it or take it back; raises PlanChangedError where somebody has done so since, and what planning raises."""
     one = planned.grant
+    now = await plan_grant(
+        desk, one.securable, one.principal, one.privilege, give=planned.give, attached=planned.attached
+    )
+    check_holds(f"{one.privilege.value} on {one.securable} for {one.principal}", planned, now)
     kept = StoredGrant(one.securable, one.principal, one.privilege.value, now_ms(), desk.account)
     changed = await (desk.grant if planned.give else desk.revoke)(kept)
     return Granted(one, planned.give, changed, planned.hash)
@@ -166,7 +172,12 @@ async def plan_set(desk: CatalogDesk, name: str, owner: str | None, description:
 
 
 async def apply_set(desk: CatalogDesk, planned: EntrySetPlan) -> EntrySet:
-    """Do it; raises EntryChangedError, StoreError."""
+    """Do it; raises PlanChangedError where it was changed since, and what planning raises.
+
+    Raises EntryChangedError where somebody changes it at the same time.
+    """
+    now = await plan_set(desk, planned.name, planned.owner, planned.description)
+    check_holds(planned.name, planned, now, f"anabranch catalog show {planned.name}")
     entry = (await known(desk)).visible(planned.name)
     after = replace(
         entry,
@@ -196,7 +207,9 @@ async def plan_group(desk: CatalogDesk, group: str, add: Sequence[str], remove: 
 
 
 async def apply_group(desk: CatalogDesk, planned: MembersPlan) -> MembersSet:
-    """Do it; raises StoreError."""
+    """Do it; raises PlanChangedError where others are in the group by now, and what planning raises."""
+    now = await plan_group(desk, planned.group, planned.add, planned.remove)
+    check_holds(f"group {planned.group}", planned, now)
     await desk.set_members(planned.group, planned.add, planned.remove)
     return MembersSet(planned.group, (await desk.groups()).get(planned.group, ()), planned.hash)
 

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from anabranch.offering import modules
 
-__all__ = ["access", "discover", "plan", "rehearse", "waves"]
+__all__ = ["access", "change", "discover", "hold", "plan", "rehearse", "release", "resume", "throttle", "waves"]
 __getattr__ = modules(__name__, __all__)

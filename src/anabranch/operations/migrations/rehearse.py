@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from anabranch.config.migration_file import migration_fields
 from anabranch.kafka import admin
 from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
 from anabranch.migration.pause import pause_of
-from anabranch.migration.rehearsal import Rehearsal
+from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
 from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import MigrationStep
 from anabranch.migration.words import counted
 from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups.commits import read_groups
+from anabranch.operations.migrations import plan as migration_plan
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.engine import KeptRun, carry_out
+from anabranch.operations.migrations.known import NoWaveError
 from anabranch.operations.migrations.rehearsed import MARK, SAMPLES, RehearsalFailedError, clean, refuse_foreign
 from anabranch.operations.migrations.rehearsed_jobs import Records, check_jobs, copy_jobs, refuse_jobs, take_snapshots
 from anabranch.operations.migrations.steps import ClusterSteps
@@ -61,23 +66,55 @@ class RehearsalReport:
     left_out: tuple[str, ...]
 
 
-async def rehearse(
-    source: Cluster, target: Cluster, desk: MigrationDesk, planned: Rehearsal, tell: Heard
+@dataclass(frozen=True, slots=True)
+class RehearsalPlan:
+    """What a rehearsal makes and removes, by the real ones, and what it leaves out."""
+
+    migration: str
+    wave: str
+    topics: Mapping[str, str]
+    groups: Mapping[str, str]
+    checkpoints: Mapping[str, str]
+    left_out: tuple[str, ...]
+    hash: str
+    made: Rehearsal = field(metadata=REQUEST)
+
+
+def rehearsal(migration: Migration, wave: str) -> Rehearsal:
+    """What would be rehearsed of a wave; raises InvalidMigrationError, NoWaveError."""
+    migration_plan.check_sound(migration)
+    found = migration.wave(wave)
+    if found is None:
+        raise NoWaveError(migration.name, wave)
+    return rehearsal_of(migration, found)
+
+
+async def plan(source: Cluster, target: Cluster, made: Rehearsal) -> RehearsalPlan:
+    """The plan of what ``rehearsal`` answers; raises what ``apply`` raises before it touches anything."""
+    await refuse_foreign(source, target, made)
+    await refuse_jobs(source, made)
+    hash_ = plan_hash("migrations.rehearse", migration_fields(made.migration))
+    shown = made.topics, made.groups, made.checkpoints, made.left_out
+    return RehearsalPlan(made.migration.name, made.real.wave.name, *shown, hash_, made)
+
+
+async def apply(
+    source: Cluster, target: Cluster, desk: MigrationDesk, planned: RehearsalPlan, tell: Heard
 ) -> RehearsalReport:
     """Go the whole path and clean up; raises RehearsalFailedError, ClusterError, and cleans up then, too.
 
     Raises ForeignRehearsalError, ForeignDirectoryError, and touches nothing, where something has its names that no
     rehearsal made; and JobRefusedError where the checkpoint of a job cannot be copied.
     """
-    await refuse_foreign(source, target, planned)
-    await refuse_jobs(source, planned)
+    made = planned.made
+    check_holds(f"the rehearsal of wave {planned.wave}", planned, await plan(source, target, made))
     await tell("removing what an earlier rehearsal left")
-    await clean(source, target, desk, planned)
+    await clean(source, target, desk, made)
     try:
-        return await _rehearsed(source, target, desk, planned, tell)
+        return await _rehearsed(source, target, desk, made, tell)
     finally:
         await tell("removing what the rehearsal made")
-        await clean(source, target, desk, planned)
+        await clean(source, target, desk, made)
 
 
 async def _rehearsed(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.operations.streams.changing import ChangedStream
 from anabranch.streams.kept import NotLostError, StoredStreamRun
 from anabranch.streams.states import StreamWanted
@@ -68,9 +68,19 @@ async def plan(stored: StoredStreams, name: str, silent_since: SilentSince) -> A
 
 
 async def apply(
-    planned: AbandonStreamPlan, abandon: Callable[[StoredStreamRun, str], Awaitable[None]], author: str
+    stored: StoredStreams,
+    planned: AbandonStreamPlan,
+    silent_since: SilentSince,
+    abandon: Callable[[StoredStreamRun, str], Awaitable[None]],
+    author: str,
 ) -> ChangedStream:
-    """Note it; the instance that acts starts the stream where it is wanted to run.  Raises StreamChangedError."""
+    """Note it; the instance that acts starts the stream where it is wanted to run.
+
+    Raises PlanChangedError where something else would follow by now, and what ``plan`` raises; StreamChangedError where
+    its machine is heard of at the same time.
+    """
+    name = planned.stream
+    check_holds(f"stream {name}", planned, await plan(stored, name, silent_since), f"anabranch stream show {name}")
     why = f"{author} gave its run up: {silent_machine(planned.host, planned.silent_since)}"
     await abandon(planned.given_up, why)
     return ChangedStream(planned.stream, planned.given_up.version, planned.wanted.value)

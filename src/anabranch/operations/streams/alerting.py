@@ -83,7 +83,10 @@ async def plan(
 
 
 async def apply(alerts: StoredAlerts, planned: AlertsPlan, author: str) -> ChangedAlerts:
-    """Keep them; raises StreamChangedError."""
+    """Keep them over the revision that the plan has seen; raises StreamChangedError where it is another one by now.
+
+    Nothing else that they rest on changes while a service runs: the receivers are those of its file.
+    """
     job = AlertedJob(planned.stream, planned.target)
     await asyncio.to_thread(alerts.change, job, planned.revision, planned.made, author)
     return ChangedAlerts(job.name, job.target)

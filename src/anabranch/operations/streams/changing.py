@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.start import StartPosition
 from anabranch.operations.streams.checkpointing import local_files
 from anabranch.storage import saved_checkpoints
@@ -101,6 +101,7 @@ class RunStreamPlan:
     revision: int = field(metadata=REQUEST)
     run: str = field(default="", metadata=REQUEST)
     target: str = ""
+    place: str = field(default="", metadata=REQUEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ async def plan_publish(stored: StoredStreams, name: str, version: int | None) ->
 
 
 async def publish(stored: StoredStreams, planned: PublishStreamPlan) -> ChangedStream:
-    """Have it so; raises StreamChangedError."""
+    """Have it so over the revision that the plan has seen, which is all it rests on; raises StreamChangedError."""
 
     def write() -> ChangedStream:
         if planned.after != planned.before:
@@ -212,7 +213,7 @@ async def plan_run(
         ]
         hash_ = plan_hash(f"streams.{verb.value}", name, seen)
         asked = stream.published, choice, start, checkpoint, back
-        return RunStreamPlan(name, verb, stream.state, *asked, hash_, stream.revision, open_run)
+        return RunStreamPlan(name, verb, stream.state, *asked, hash_, stream.revision, open_run, place=place)
 
     return await asyncio.to_thread(look)
 
@@ -239,8 +240,12 @@ def _back(stored: StoredStreams, stream: StoredStream, checkpoint: str, place: s
 async def run(stored: StoredStreams, planned: RunStreamPlan, most: int | None = None) -> ChangedStream:
     """Write down what is wanted: whoever supervises the stream does it.
 
-    ``most`` may run at once, None for any number.  Raises StreamChangedError, TooManyStreamsError.
+    ``most`` may run at once, None for any number.  Raises PlanChangedError where another run is open by now, or the
+    saved checkpoint is another one, and what ``plan_run`` raises; StreamChangedError, TooManyStreamsError.
     """
+    name, asked = planned.stream, (planned.choice, planned.start, planned.checkpoint, planned.place)
+    now = await plan_run(stored, name, planned.verb, *asked, most)
+    check_holds(f"stream {name}", planned, now, f"anabranch stream show {name}")
 
     def write() -> ChangedStream:
         wanted = StreamWanted.STOPPED if planned.verb is StreamVerb.STOP else StreamWanted.RUNNING
@@ -269,6 +274,9 @@ async def plan_delete(stored: StoredStreams, name: str) -> DeleteStreamPlan:
 
 
 async def delete(stored: StoredStreams, planned: DeleteStreamPlan) -> ChangedStream:
-    """Forget it; raises StreamChangedError."""
+    """Forget it; raises StreamChangedError where a person has changed it since, or a run of it is open.
+
+    No plan is made again: the store looks at both as it forgets it.
+    """
     await asyncio.to_thread(stored.remove, planned.stream, planned.revision)
     return ChangedStream(planned.stream, 0, StreamWanted.STOPPED.value)

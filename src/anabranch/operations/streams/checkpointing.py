@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.errors import RefusedError
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import REQUEST, plan_hash
+from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.storage import paths, saved_checkpoints
 from anabranch.storage.local import LocalFiles
 from anabranch.storage.saved_checkpoints import NothingToSaveError, SavedCheckpoint, SavedExistsError, SavedQuery
@@ -123,7 +123,13 @@ async def plan(stored: StoredStreams, place: str, name: str, verb: CheckpointVer
 
 
 async def apply(stored: StoredStreams, place: str, planned: CheckpointPlan, author: str) -> ChangedCheckpoint:
-    """Do it; raises StreamChangedError for a stream that was started meanwhile, and what ``plan`` raises."""
+    """Do it; raises PlanChangedError where the checkpoints are others by now, and what ``plan`` raises.
+
+    Raises StreamChangedError for a stream that is started at the same time.
+    """
+    shown = planned.stream, planned.verb, planned.name
+    now, again = await plan(stored, place, *shown), f"anabranch stream checkpoint {planned.stream}"
+    check_holds(f"checkpoint {planned.name!r} of stream {planned.stream}", planned, now, again)
 
     def write() -> None:
         files, name = local_files(planned.stream, place), planned.stream

@@ -147,7 +147,10 @@ async def plan_edit(
 
 
 async def apply(stored: StoredStreams, planned: SaveStreamPlan, author: str) -> SavedStream:
-    """Save it; raises StreamExistsError, StreamChangedError."""
+    """Save it over the revision that the plan has seen, or as a new one; raises StreamExistsError, StreamChangedError.
+
+    Spark is not asked again: what is saved is what it has analysed, with the versions of artifacts that it was shown.
+    """
     at, made = now_ms(), planned.made
     version = replace(made, at_ms=at, author=author)
     if planned.base:

@@ -25,6 +25,7 @@ from anabranch.operations.jobs.startedjob import StartedJob
 from anabranch.operations.verify.pinning import pins_of, unmapped
 from anabranch.operations.verify.show import status_of
 from anabranch.operations.verify.started import StartedComparison
+from anabranch.state.codecs.verified import LaneVerified
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.verified import VerifiedTopic
 from anabranch.verify.pins import Pin
@@ -49,7 +50,7 @@ class VerifyPlan:
     """A comparison of pinned lanes; the fields are those of ``VerifySpec``.
 
     ``hash`` covers link, options and the last run, and not the pins: logs and maps grow by themselves, and what is
-    compared is what was pinned.
+    compared is what was pinned.  ``forgets`` is what earlier ones came to on these lanes, where that is thrown away.
     """
 
     link: str
@@ -60,6 +61,7 @@ class VerifyPlan:
     since: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
     again: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict, hash=False)
     doubts: Mapping[str, str] = field(default_factory=dict, hash=False)
+    forgets: tuple[LaneVerified, ...] = ()
 
     def spec(self, source: ClusterContext, target: ClusterContext) -> VerifySpec:
         """The specification that the job reads."""
@@ -151,10 +153,13 @@ async def pinned(
     pins = [pin for pin in await pins_of(source, target, maps) if pin.source not in blank]
     since: dict[str, tuple[int, int]] = {}
     again: dict[str, tuple[tuple[int, int], ...]] = {}
-    if not options.fresh:
-        for pin in pins:
-            known = verified.lanes.get(pin.lane)
-            if known is not None:
+    forgets: list[LaneVerified] = []
+    for pin in pins:
+        known = verified.lanes.get(pin.lane)
+        if known is not None:
+            if options.fresh:
+                forgets.append(known)
+            else:
                 since[pin.lane] = (known.source[1], known.target[1])
                 again[pin.lane] = known.differs
     doubts = {str(partition): doubt.message for partition, doubt in maps.doubts.items()}
@@ -170,6 +175,7 @@ async def pinned(
         since,
         again,
         doubts,
+        tuple(forgets),
     )
 
 

@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.operations.migrations.discover import discover
+from anabranch.operations.migrations.known import migration_in
 from anabranch.service.answers import answered
-from anabranch.service.migrating import migration_in
 from anabranch.service.migration_answers import (
     MigrationAnswer,
     MigrationSummary,

@@ -57,15 +57,19 @@ async def _save(reach: Reach, _: SaveArtifactRequest, planned: SaveArtifactPlan)
     return await saving.apply(reach.artifacts, planned, reach.account)
 
 
-async def _delete_plan(reach: Reach, request: DeleteArtifactRequest) -> DeleteArtifactPlan:
+async def _functions(reach: Reach) -> list[Function]:
+    """Those of the catalog."""
     stored = reach.routes.stored
     entries = await stored.ask(stored.catalog.all)
-    functions = [made for made in map(object_of, entries) if isinstance(made, Function)]
-    return await deleting.plan(reach.artifacts, request.artifact, request.version, functions)
+    return [made for made in map(object_of, entries) if isinstance(made, Function)]
+
+
+async def _delete_plan(reach: Reach, request: DeleteArtifactRequest) -> DeleteArtifactPlan:
+    return await deleting.plan(reach.artifacts, request.artifact, request.version, await _functions(reach))
 
 
 async def _delete(reach: Reach, _: DeleteArtifactRequest, planned: DeleteArtifactPlan) -> DeletedArtifact:
-    return await deleting.apply(reach.artifacts, planned)
+    return await deleting.apply(reach.artifacts, planned, await _functions(reach))
 
 
 def _save_words(request: SaveArtifactRequest) -> str:

@@ -3,60 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.config.yaml_file import yaml_text
 from anabranch.kafka.cluster import Cluster
+from anabranch.migration.kept import StoredRun
 from anabranch.migration.lost import doubts_of
 from anabranch.migration.pause import pause_of, topic_pauses
 from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
-from anabranch.migration.standing import WaveStanding, WaveVerb
+from anabranch.migration.standing import WaveVerb
 from anabranch.model.clock import now_ms
-from anabranch.service.migrating import clusters_of, migration_in
-from anabranch.service.migration_answers import standings
+from anabranch.operations.migrations.known import KnownMigration, known
+from anabranch.service.migrating import clusters_of
 from anabranch.service.reach import Reach
 from anabranch.service.verbs.migration_shapes import (
     FileRequest,
-    NoWaveError,
     TakenBackError,
     WaveRunReport,
 )
-from anabranch.store.waves import StoredMigration, StoredRun
 
 FILE = "migration.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownMigration:
-    """A migration of the store, and all runs of its waves."""
-
-    kept: StoredMigration
-    runs: tuple[StoredRun, ...]
-
-    @property
-    def migration(self) -> Migration:
-        """As its file says."""
-        return migration_in(self.kept.document, self.kept.name)
-
-    def runs_of(self, wave: str) -> tuple[StoredRun, ...]:
-        """The runs of a wave, the oldest first."""
-        return tuple(run for run in self.runs if run.wave == wave)
-
-    def stands(self, wave: str) -> WaveStanding:
-        """Where a wave stands; raises NoWaveError."""
-        found = standings(self.migration, self.runs).get(wave)
-        if found is None:
-            raise NoWaveError(self.kept.name, wave)
-        return found
-
-
 async def read_migration(reach: Reach, name: str) -> KnownMigration:
     """Raises NoMigrationError, StoreError."""
-    stored = reach.migrating.stored
-    kept, runs = await stored.ask(lambda: (stored.migrations.get(name), stored.migrations.runs_of(name)))
-    return KnownMigration(kept, tuple(runs))
+    return await known(reach.migrating.stored.migrations, name)
 
 
 def both_clusters(reach: Reach, migration: Migration) -> tuple[Cluster, Cluster]:

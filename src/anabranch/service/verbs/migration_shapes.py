@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -14,10 +14,7 @@ from anabranch.migration.ends import End
 from anabranch.migration.options import TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveVerb
-from anabranch.migration.throttle import OperatorThrottle
-from anabranch.model.plans import REQUEST
 from anabranch.service.verb import Name, Rate, Request
-from anabranch.store.waves import StoredMigration
 
 Why = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
@@ -224,19 +221,6 @@ class StartReport:
 
 
 @dataclass(frozen=True, slots=True)
-class RehearsalPlan:
-    """What a rehearsal makes and removes, by the real ones, and what it leaves out."""
-
-    migration: str
-    wave: str
-    topics: Mapping[str, str]
-    groups: Mapping[str, str]
-    checkpoints: Mapping[str, str]
-    left_out: tuple[str, ...]
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
 class GiveUpPlan:
     """A run that would be taken back, and the steps that would be put back, the last first.
 
@@ -254,65 +238,6 @@ class GiveUpPlan:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HoldPlan:
-    """Why the switches of a migration wait, by wave, and of all at the empty one: before, and after."""
-
-    migration: str
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-    hash: str
-    kept: StoredMigration = field(metadata=REQUEST)
-
-
-@dataclass(frozen=True, slots=True)
-class ThrottlePlan:
-    """What a person wants of a migration's copying: at most a rate in bytes a second, or that it stands still.
-
-    ``wave`` is the one of which that is wanted, None for all; ``ended`` are waves of which nothing is wanted any more.
-    """
-
-    migration: str
-    wave: str | None
-    before: OperatorThrottle
-    after: OperatorThrottle
-    ended: tuple[str, ...]
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetPlan:
-    """A migration's file: what it was, and what it would be; waves that are under way keep theirs.
-
-    ``seen`` is how many runs there had been as it was made.
-    """
-
-    migration: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    hash: str
-    kept: StoredMigration = field(metadata=REQUEST)
-    seen: int = field(metadata=REQUEST)
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedMigration:
-    """That a migration is kept otherwise."""
-
-    migration: str
-
-
-@dataclass(eq=False)
-class NoWaveError(RefusedError):
-    """A migration has no wave of that name."""
-
-    migration: str
-    wave: str
-
-    _message = "migration {migration!r} has no wave {wave!r}"
-    _hint = "list them: `anabranch migrate show {migration}`"
-
-
 @dataclass(eq=False)
 class OtherMigrationError(RefusedError):
     """The file is another one than that of the migration."""
@@ -321,18 +246,6 @@ class OtherMigrationError(RefusedError):
 
     _message = "migration {name!r} is kept with another file"
     _hint = "change it: `anabranch migrate set -f FILE`, or give this one another name"
-
-
-@dataclass(eq=False)
-class MovedWaveError(RefusedError):
-    """A wave is to be another one while it is moved."""
-
-    migration: str
-    wave: str
-    state: str
-
-    _message = "wave {wave} of migration {migration} is {state}: what it consists of stays"
-    _hint = "change its limits, fences, groups and jobs; its topics and the clusters are those of its links"
 
 
 @dataclass(eq=False)
@@ -348,34 +261,6 @@ class BothLostError(RefusedError):
         "on {cluster}, and nowhere else"
     )
     _hint = "it goes on by itself once {cluster} answers: `anabranch migrate status {migration}`"
-
-
-@dataclass(eq=False)
-class FenceStaysError(RefusedError):
-    """The fence of access rules is to go from a wave that was switched by it."""
-
-    migration: str
-    wave: str
-    fence: str
-
-    _message = (
-        "wave {wave} of migration {migration} was switched, or was to be, with {fence}: what that denies where its "
-        "applications were is lifted by a verb of a wave with that alone"
-    )
-    _hint = "leave {fence} in its file until the wave is completed, or cancelled with both clusters"
-
-
-@dataclass(eq=False)
-class GoesByError(RefusedError):
-    """What is under way for a wave was planned by what is to be changed of it."""
-
-    migration: str
-    wave: str
-    verb: str
-    what: str
-
-    _message = "wave {wave} of migration {migration}: {verb} is under way, and goes by its {what}"
-    _hint = "change them once it has ended: `anabranch migrate status {migration}`"
 
 
 @dataclass(eq=False)

@@ -22,12 +22,12 @@ from anabranch.model.clock import now_ms
 from anabranch.model.plans import plan_hash
 from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.migrations import waves
+from anabranch.operations.migrations.known import KnownMigration
 from anabranch.operations.migrations.waves import WaveRunPlan
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
 from anabranch.service.verbs.migration_approval import check_approved, needs_approval
 from anabranch.service.verbs.migration_known import (
-    KnownMigration,
     both_clusters,
     read_migration,
     until_ended,

@@ -7,19 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.config.migration_file import migration_fields
-from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
+from anabranch.migration.kept import MigrationExistsError, NoMigrationError
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
-from anabranch.model.plans import plan_hash
 from anabranch.operations.migrations import plan as migration_plan
-from anabranch.operations.migrations import waves
+from anabranch.operations.migrations import rehearse, waves
+from anabranch.operations.migrations.known import NoWaveError, standings
 from anabranch.operations.migrations.plan import MigrationPlan
-from anabranch.operations.migrations.rehearse import RehearsalReport, rehearse
-from anabranch.operations.migrations.rehearsed import refuse_foreign
-from anabranch.operations.migrations.rehearsed_jobs import refuse_jobs
-from anabranch.service.migration_answers import standings
+from anabranch.operations.migrations.rehearse import RehearsalPlan, RehearsalReport
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import migration_access, migration_changes, migration_waves
@@ -33,15 +30,12 @@ from anabranch.service.verbs.migration_known import (
     until_ended,
 )
 from anabranch.service.verbs.migration_shapes import (
-    NoWaveError,
     OtherMigrationError,
-    RehearsalPlan,
     RehearseRequest,
     StartReport,
     StartWavesRequest,
 )
 from anabranch.service.words import command
-from anabranch.store.waves import MigrationExistsError, NoMigrationError
 
 WATCH_S = 5.0
 
@@ -89,39 +83,23 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
     return StartReport(wanted.name, tuple([await until_ended(reach, run) for run in made]))
 
 
-def _rehearsal(reach: Reach, request: RehearseRequest) -> Rehearsal:
-    """Raises InvalidMigrationError, NoWaveError, and PathNotOpenError for places of checkpoints and of their copies."""
-    wanted = request.wanted()
-    migration_plan.check_sound(wanted)
-    wave = wanted.wave(request.wave)
-    if wave is None:
-        raise NoWaveError(wanted.name, request.wave)
-    made = rehearsal_of(wanted, wave)
+async def _rehearse_plan(reach: Reach, request: RehearseRequest) -> RehearsalPlan:
+    """Raises PathNotOpenError for places of checkpoints and of their copies, and what ``rehearse.plan`` raises."""
+    made = rehearse.rehearsal(request.wanted(), request.wave)
     for job in made.jobs:
         for place in (job.real.checkpoint, job.real.moved, job.made.checkpoint, job.made.moved):
             if place:
                 reach.place(place)
-    return made
+    return await rehearse.plan(*both_clusters(reach, made.migration), made)
 
 
-async def _rehearse_plan(reach: Reach, request: RehearseRequest) -> RehearsalPlan:
-    made = _rehearsal(reach, request)
-    source, target = both_clusters(reach, made.migration)
-    await refuse_foreign(source, target, made)
-    await refuse_jobs(source, made)
-    hash_ = plan_hash("migrations.rehearse", migration_fields(made.migration))
-    return RehearsalPlan(
-        made.migration.name, request.wave, made.topics, made.groups, made.checkpoints, made.left_out, hash_
-    )
-
-
-async def _rehearse(reach: Reach, request: RehearseRequest, _: RehearsalPlan) -> RehearsalReport:
-    made, desk = _rehearsal(reach, request), replace(reach.migrating.desk, account=reach.account)
+async def _rehearse(reach: Reach, _: RehearseRequest, planned: RehearsalPlan) -> RehearsalReport:
+    desk = replace(reach.migrating.desk, account=reach.account)
 
     async def tell(stage: str) -> None:
         await reach.tell({"stage": stage})
 
-    return await rehearse(*both_clusters(reach, made.migration), desk, made, tell)
+    return await rehearse.apply(*both_clusters(reach, planned.made.migration), desk, planned, tell)
 
 
 VERBS: tuple[Verb[Any, Any], ...] = (

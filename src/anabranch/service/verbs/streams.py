@@ -252,7 +252,8 @@ async def _abandon_plan(reach: Reach, request: StreamRequest) -> AbandonStreamPl
 
 
 async def _abandon(reach: Reach, _: StreamRequest, planned: AbandonStreamPlan) -> ChangedStream:
-    return await abandoning.apply(planned, reach.streaming.abandon, reach.account)
+    streaming = reach.streaming
+    return await abandoning.apply(_stored(reach), planned, streaming.silent_since, streaming.abandon, reach.account)
 
 
 def _run_verb(verb: StreamVerb, summary: str) -> Verb[Any, Any]:

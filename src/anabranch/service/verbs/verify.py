@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -12,10 +12,10 @@ from anabranch.config.units import parse_rate
 from anabranch.config.verifyspec import Levels, ReaderKind, VerifyOptions
 from anabranch.kafka.security import open_cluster
 from anabranch.model.accounts import Role
-from anabranch.model.plans import REQUEST
 from anabranch.operations.jobs.readerjob import ReaderJob
 from anabranch.operations.verify import resume, start, stop
-from anabranch.operations.verify.start import DEFAULT, VerifyPlan
+from anabranch.operations.verify.shown import ComparisonPlan, shown
+from anabranch.operations.verify.start import DEFAULT
 from anabranch.operations.verify.stop import VerifyStopPlan, VerifyStopReport
 from anabranch.service.reach import Reach
 from anabranch.service.verb import LinkRequest, Rate, Verb
@@ -40,19 +40,6 @@ class StartRequest(LinkRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonPlan:
-    """A comparison that would be started: of how many lanes, and how many source offsets."""
-
-    link: str
-    lanes: int
-    offsets: int
-    doubts: Mapping[str, str]
-    options: VerifyOptions
-    hash: str
-    planned: VerifyPlan = field(metadata=REQUEST)
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonReport:
     """How a comparison ended, which ran as which process; its log, report and page are in a directory.
 
@@ -67,32 +54,25 @@ class ComparisonReport:
     directory: str
 
 
-def _shown(planned: VerifyPlan) -> ComparisonPlan:
-    offsets = sum(pin.source_to - pin.source_from for pin in planned.pins)
-    return ComparisonPlan(
-        planned.link, len(planned.pins), offsets, planned.doubts, planned.options, planned.hash, planned
-    )
-
-
 async def _start_plan(reach: Reach, request: StartRequest) -> ComparisonPlan:
     rate = None if request.rate_limit is None else parse_rate(request.rate_limit)
     options = VerifyOptions(request.reader, request.levels, rate, request.samples, request.show_values, request.fresh)
     clusters = await reach.clusters.pair(request.target, request.link)
-    return _shown(await start.plan(*clusters, request.link, options))
+    return shown(await start.plan(*clusters, request.link, options))
 
 
 async def _resume_plan(reach: Reach, request: LinkRequest) -> ComparisonPlan:
-    return _shown(await resume.plan(*await reach.clusters.pair(request.target, request.link), request.link))
+    return shown(await resume.plan(*await reach.clusters.pair(request.target, request.link), request.link))
 
 
-async def _start(reach: Reach, request: LinkRequest, shown: ComparisonPlan) -> ComparisonReport:
+async def _start(reach: Reach, request: LinkRequest, plan: ComparisonPlan) -> ComparisonReport:
     """Have it made, and wait for its end; it outlives the service."""
     source, target = await reach.clusters.pair(request.target, request.link)
     context = reach.clusters.context
     directory = reach.jobs.directory / "verify" / request.link
     master = reach.jobs.reader_master
     job = ReaderJob(context(source.name), context(target.name), master, directory, reach.jobs.settings, True)
-    started = await start.apply(target, shown.planned, job)
+    started = await start.apply(target, plan.planned, job)
     run, process = started.run, started.job.pid
     await reach.launched(RunKind.VERIFY, request.target, request.link, reach.account, started.job)
     told: Mapping[str, Any] = {"stage": "Spark starts", "run": run, "process": process}
@@ -150,7 +130,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _start_words,
         _start_plan,
         _start,
-        execute="",
+        is_shown_first=lambda request: request.fresh,
     ),
     Verb(
         "verify.resume",
