@@ -19,7 +19,7 @@ from typing import Any
 import typer
 from prometheus_client.metrics_core import Metric
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError
 from anabranch.operations.links.metrics import LinkCollector

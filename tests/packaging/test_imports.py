@@ -28,6 +28,6 @@ def test_the_ground_imports_nothing_but_the_standard_library(module: str) -> Non
 
 def test_the_command_line_starts_without_spark_and_without_a_kafka_client() -> None:
     """``--help`` and completion stay quick: verbs import the engine when they run."""
-    program = "import sys, anabranch.cli.main; print(*(n for n in ('pyspark', 'pyarrow', 'kafka') if n in sys.modules))"
+    program = "import sys, anabranch.cli.app; print(*(n for n in ('pyspark', 'pyarrow', 'kafka') if n in sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -98,7 +98,7 @@ def test_running_a_link_without_spark_names_the_extra_to_install(bare: Path, tmp
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from anabranch.cli.main import report\n"
+        "from anabranch.cli.jobs import report\n"
         "from anabranch.config import contexts\n"
         "from anabranch.operations.jobs.launcher import start_link\n"
         "from anabranch.operations.jobs.submission import Submission\n"

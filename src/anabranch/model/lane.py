@@ -39,7 +39,7 @@ class LaneKey:
 
 
 class LaneMode(StrEnum):
-    """``identity``: target offset = source offset; ``mapped``: runs say which offset is which."""
+    """``identity``: target offset = source offset; ``mapped``: the offset map says which is which."""
 
     IDENTITY = "identity"
     MAPPED = "mapped"

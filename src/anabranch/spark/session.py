@@ -13,6 +13,9 @@ from pyspark.sql import SparkSession
 from anabranch.config.jobsettings import master_name, session_settings
 from anabranch.spark.errors import JvmGoneError, SparkNotStartedError
 
+_STOPPED = "on a stopped SparkContext"
+"""In what Spark says where a standalone master did not answer for a minute."""
+
 
 def session(name: str, master: str | None, overrides: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """Start or join a session; ``master`` None leaves it to ``spark-submit``, ``overrides`` win over all else.
@@ -29,7 +32,10 @@ def session(name: str, master: str | None, overrides: Mapping[str, str] = Mappin
         return builder.getOrCreate()
     except Exception as error:
         check_jvm(error)  # it had listened
-        raise SparkNotStartedError(master_name(master), _first_line(error)) from error
+        why = _first_line(error)
+        if _STOPPED in why:  # what it stopped for only its log tells
+            why = f"it stopped as it began: the master does not answer, or has taken the application away ({why})"
+        raise SparkNotStartedError(master_name(master), why) from error
 
 
 def check_jvm(error: Exception) -> None:

@@ -86,7 +86,7 @@ def test_the_program_takes_the_drivers_arguments(tmp_path: Path, monkeypatch: py
     """Each option by its name."""
     from typer.testing import CliRunner
 
-    from anabranch.cli.main import app
+    from anabranch.cli.app import app
 
     objects = {one["kind"]: one for one in yaml.safe_load_all(MANIFEST.read_text())}
     contexts = tmp_path / "contexts.yaml"

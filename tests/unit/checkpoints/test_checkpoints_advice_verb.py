@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from anabranch.checkpoints.advice import Advice, Facts, ResumeOffsets
 from anabranch.checkpoints.advice import advise as ranked
 from anabranch.checkpoints.plan import RewriteSpec
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.config import offsets_file
 from anabranch.errors import AnabranchError
 from anabranch.kafka.clusters import Clusters

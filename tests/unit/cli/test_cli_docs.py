@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.cli.verify.guard import COULD_NOT_TELL
 from anabranch.errors import AnabranchError, ClusterError, ConfigError, ProtocolError, RefusedError
 from anabranch.verify.report import ComparisonVerdict

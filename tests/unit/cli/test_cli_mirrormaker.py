@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.cli.mirrormaker import tables
 from anabranch.cli.offsets.translate import NotAllExactError
 from anabranch.errors import InvalidFieldError

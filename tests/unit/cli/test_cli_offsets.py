@@ -214,7 +214,7 @@ def test_runs_are_shown(run: Run_, engine: Engine) -> None:
     assert code == 0
     assert out.splitlines()[1].split()[:6] == ["orders-0", "old.orders-0", "mapped", "2", "6", "98"]
     assert run("ranges", "old-new", "orders")[:2] == (0, RUNS)
-    assert "1 older ranges are left out" in run("ranges", "old-new", "orders-0", "--limit", "1")[1]
+    assert "1 older range left out" in run("ranges", "old-new", "orders-0", "--limit", "1")[1]
     assert json.loads(run("ranges", "old-new", "-o", "json")[1])[0]["ranges"][1] == {
         "source": 105,
         "target": 12,

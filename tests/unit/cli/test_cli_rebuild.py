@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.cli.offsets.rebuild import _step
 from anabranch.config import maps_file, rebuild_progress
 from anabranch.config.maps_file import StoredMap

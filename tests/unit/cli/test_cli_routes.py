@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console, RenderableType
 from typer.testing import CliRunner
 
+from anabranch.cli.app import app
 from anabranch.cli.hints import quoted
-from anabranch.cli.main import app
 from anabranch.cli.routes import render, render_change, render_clients, render_switches
 from anabranch.cli.routes.options import parameters_of, policy_fields, repeated_policy
 from anabranch.cli.routes.switches import cancel

@@ -19,7 +19,7 @@ import trustme
 import typer
 
 from anabranch.cli import completing, service_operation
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from tests.integration.console import Run, console
 
 pytestmark = pytest.mark.test

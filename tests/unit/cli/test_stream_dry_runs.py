@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.cli.service_client import ServiceClient
 from anabranch.errors import InvalidFieldError
 from anabranch.model.plans import PlanChangedError

@@ -27,7 +27,7 @@ WORDS = {
     r"\b[Uu]ntold\b": "unavailable",
     r"\b(headgap|jumper|naive)\b": "head padding, gap writer, unmodified restart",
     r"\b[Rr]un maps?\b|\b([Ss]tored|[Pp]ersisted|[Ff]iled) runs\b": "offset map, mapped range",
-    r"\ba line a run\b|\bno run is persisted\b": "mapped range",
+    r"\b[Rr]uns say\b|\ba line a run\b|\bno run is persisted\b": "mapped range",
     r"\b[Ff]il(es|ed|ing) (runs|progress|ranges|them)\b": "persist",
     r"\b[Bb]ehind (offset|what (was|is)\b|them:|the (point of no return|fence|copies|old one))": "after",
 }

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from anabranch.cli import main as cli
+from anabranch.cli.app import app
 from anabranch.errors import ClusterError
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
@@ -186,7 +186,7 @@ def test_the_verb_asks_the_target_before_it_serves(tmp_path: Path, monkeypatch: 
     contexts.write_text("version: 1\ncontexts:\n  new: {bootstrap: [127.0.0.1:1]}\n")
     monkeypatch.setattr(LinkStatusReader, "read", fails)
     arguments = ["--contexts", str(contexts), "link", "metrics", "--target", "new", "--port", "0"]
-    assert isinstance(CliRunner().invoke(cli.app, arguments).exception, ClusterError)
+    assert isinstance(CliRunner().invoke(app, arguments).exception, ClusterError)
 
 
 def offered() -> set[str]:

@@ -14,9 +14,10 @@ from anabranch.model.link import ClusterRef, LinkSpec, ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Severity
 from anabranch.model.reports import ProbeReport
+from anabranch.model.topics import TopicPartition
 from anabranch.state.topics.control import Links
 from qa import links
-from tests.unit.link_lab import LINK, OTHER, TO_A, A, lab
+from tests.unit.link_lab import LINK, OTHER, TO_A, A, append, lab
 
 pytestmark = pytest.mark.test
 
@@ -55,6 +56,26 @@ def test_the_mode_of_each_lane_and_changes_of_target_topics_are_foretold() -> No
         assert "topic empty exists" in told[Severity.INFO]
         asked = plan(replace(SPEC, mode=ModePolicy.MAPPED))
         assert {lane.why for topic in asked.topics for lane in topic.lanes} == {"the link asks for mapped lanes"}
+
+
+def test_records_that_a_target_topic_holds_already_are_told() -> None:
+    """As of a link that was deleted and is made again: all would be there twice.  Not where that is asked for."""
+
+    def told(spec: LinkSpec) -> list[tuple[Severity, str]]:
+        found = links.probe(both.source, both.target, spec).findings
+        return [(one.severity, one.what) for one in found if "holds records" in one.what]
+
+    spec = replace(SPEC, filter=PluginSpec("regex", {"include": ["empty"]}), shared_topics=True)
+    with lab() as both:
+        for cluster in (both.source, both.target):
+            both.on(cluster, lambda found: make(found, {"empty": {}}))
+        assert told(spec) == []
+        assert told(replace(spec, shared_topics=False)) == []
+        both.on(both.target, lambda found: append(found, TopicPartition("empty", 0), 1))
+        (one,) = told(replace(spec, shared_topics=False))
+        what = "topic empty holds records on the target already (1 offset): copies are added after them"
+        assert one == (Severity.WARNING, what)
+        assert told(spec) == []
 
 
 def test_what_an_opposite_link_fills_is_named_as_left_out() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.groups.undo import UndoRecord
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration, Wave, WaveOrder

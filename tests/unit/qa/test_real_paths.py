@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 
 pytestmark = pytest.mark.unit
 

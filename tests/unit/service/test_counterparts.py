@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from anabranch.cli.main import app
+from anabranch.cli.app import app
 from anabranch.service.verbs import VERBS
 from qa.openapi import openapi
 

@@ -16,9 +16,9 @@ import typer
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+from anabranch.cli.app import app
 from anabranch.cli.checkpoints.options import RewriteFlags
 from anabranch.cli.checkpoints.options import rewrite_spec as typed_spec
-from anabranch.cli.main import app
 from anabranch.config import link_file, offsets_file
 from anabranch.migration.run import WaveRun
 from anabranch.migration.standing import WaveVerb

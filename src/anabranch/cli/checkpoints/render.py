@@ -20,7 +20,7 @@ from anabranch.checkpoints.reports import (
     VerificationReport,
 )
 from anabranch.cli.render import grid
-from anabranch.cli.words import count, duration, moment, size
+from anabranch.cli.words import as_counted, count, duration, moment, number_of, size
 from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 
@@ -233,13 +233,14 @@ def _effect(change: PositionChange) -> Text:
 
 
 def _restart(found: RewritePlan) -> str:
-    more = f"; {found.uncounted:,} positions cannot be counted" if found.uncounted else ""
-    if not found.repeated and not found.skipped:
-        return f"the old offsets on the new cluster would repeat and skip nothing{more}"
-    return (
-        f"the old offsets on the new cluster would repeat {count(found.repeated)} records and skip "
-        f"{count(found.skipped)}{more}"
-    )
+    """What an unmodified restart would do in all, and which positions that does not cover."""
+    more = f"; {number_of(found.uncounted, 'position')} cannot be counted" if found.uncounted else ""
+    more += "; what is refused is not counted" if found.refusals else ""
+    if found.repeated or found.skipped:
+        done = f"repeat {count(found.repeated)} records and skip {count(found.skipped)}"
+    else:
+        done = f"repeat and skip nothing{', as far as that is known' if more else ''}"
+    return f"the old offsets on the new cluster would {done}{more}"
 
 
 def _files(files: Iterable[FileChange]) -> RenderableType:
@@ -255,11 +256,12 @@ def _files(files: Iterable[FileChange]) -> RenderableType:
 
 
 def _reasons(refusals: Iterable[Reason]) -> list[RenderableType]:
-    """Every reason with its next step, in one order, under a heading."""
+    """Every reason with its next step, kind by kind and in the order of partitions, under a heading."""
     reasons = list(refusals)
-    number = "1 reason" if len(reasons) == 1 else f"{len(reasons):,} reasons"
-    found: list[RenderableType] = [Text(f"REFUSED ({number})", style="bold red")] if reasons else []
-    for one in reasons:
+    heading = f"REFUSED ({number_of(len(reasons), 'reason')})"
+    found: list[RenderableType] = [Text(heading, style="bold red")] if reasons else []
+    kinds = list(dict.fromkeys(one.why for one in reasons))
+    for one in sorted(reasons, key=lambda one: (kinds.index(one.why), as_counted(one.what))):
         location = f" ({one.location})" if one.location else ""
         found.append(Text(f"{one.why.value}: {one.what}{location}", style="bold red"))
         if one.fix:

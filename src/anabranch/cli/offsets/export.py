@@ -10,6 +10,7 @@ import typer
 
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.running import on_target, run
+from anabranch.cli.words import number_of
 from anabranch.config import maps_file
 
 
@@ -46,4 +47,4 @@ async def _export(ctx: typer.Context, link: str, out: Path, format_: FileFormat,
     else:
         maps_file.save_csv(out, maps.lanes)
     ranges = sum(len(lane.ranges) for lane in maps.lanes)
-    typer.echo(f"{len(maps.lanes):,} lanes, {ranges:,} ranges are in {out}", err=True)
+    typer.echo(f"{number_of(len(maps.lanes), 'lane')}, {number_of(ranges, 'range')} are in {out}", err=True)

@@ -15,7 +15,7 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.errors import BrokerRefusedError, PermissionDeniedError
 from anabranch.kafka.headers import header_at
-from anabranch.kafka.partitions import LATEST
+from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.start import ask_offsets, look_up
 from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
@@ -55,7 +55,8 @@ async def forecast(
         if topic.exists
         for finding in _changed(spec, topic, _own(source_configs, topic.source), target_configs)
     ]
-    return tuple(replace(topic, lanes=one) for topic, one in zip(topics, lanes, strict=True)), changes
+    held = [] if spec.shared_topics else [told for topic in topics if (told := snapshot.held(topic)) is not None]
+    return tuple(replace(topic, lanes=one) for topic, one in zip(topics, lanes, strict=True)), changes + held
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class _Snapshot:
     by_coordinator: bool
     expiration_ms: int | None
     starts: Mapping[TopicPartition, int]
+    firsts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
     undeletable: frozenset[str]
     source_configs: Configs
@@ -93,6 +95,7 @@ class _Snapshot:
             bool(denied & {"ALTER", "DESCRIBE"}),
             await _expiration(target),
             (await look_up(source, spec.start, partitions)).offsets,
+            await ask_offsets(target, dict.fromkeys(existing, EARLIEST)),
             await ask_offsets(target, dict.fromkeys(existing, LATEST), isolation=0),
             frozenset(
                 one.resource.removeprefix("topic ")
@@ -109,6 +112,17 @@ class _Snapshot:
         return tuple(
             LaneForecast(index, LaneMode.MAPPED if why else LaneMode.IDENTITY, why) for index, why in enumerate(found)
         )
+
+    def held(self, topic: TopicPlan) -> Reason | None:
+        """That the target topic holds records already, which nothing relates to those that are copied after them."""
+        partitions = [TopicPartition(topic.target, index) for index in range(topic.partitions)]
+        offsets = sum(self.ends.get(one, 0) - self.firsts.get(one, 0) for one in partitions)
+        if offsets <= 0:
+            return None
+        many = "1 offset" if offsets == 1 else f"{offsets:,} offsets"
+        what = f"topic {topic.target} holds records on the target already ({many}): copies are added after them"
+        fix = "where they are copies of the same records, all are there twice: delete the topic, or adopt it (--adopt)"
+        return Reason.found(Severity.WARNING, what, fix)
 
     async def _mapped_because(self, topic: TopicPlan, index: int) -> str:
         """Why a lane would be mapped; empty where it would keep offsets."""

@@ -329,7 +329,7 @@ class LinkSnapshot:
             # From the last record that was copied on: between it and where the lane stopped there was none to copy.
             skipping(before, lane.lane, (lane.position, onward), self.now_ms, why),
             f"offsets {words(lost)} are given up; the lane goes on at {onward:,}, "
-            "and its runs say that they are missing",
+            "and its offset map says that they are missing",
         )
 
     def _truncated(self, filled: MirroredTopic, lane: LaneProgress, end: int, first: int) -> PendingDecision:

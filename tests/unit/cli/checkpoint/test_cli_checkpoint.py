@@ -206,7 +206,7 @@ def test_a_plan_shows_changes_files_and_hash_and_names_the_command(run: Run) -> 
     """The hint is the very command, with all that was typed."""
     code, out, err = run("checkpoint", "plan", "/data/my cp", "--link", "eu", "--stay", "clicks", "--source", "0")
     assert code == 0
-    for text in ("skips 1,193", "stays", "before the target's log", "offsets/4", "1 positions cannot be counted"):
+    for text in ("skips 1,193", "stays", "before the target's log", "offsets/4", "1 position cannot be counted"):
         assert text in out, text
     assert "plan 0123456789abcdef" in out
     command = shlex.split(err.partition("Apply with: ")[2])
@@ -230,6 +230,22 @@ def test_a_refused_plan_prints_every_reason_and_ends_with_3(run: Run, engine: En
     code, _, err = run("checkpoint", "rewrite", "/data/cp", "--link", "eu", "--execute")
     assert code == 3 and "it was not rewritten" in err
     assert [one[0] for one in engine.translation] == ["plan"] * 3
+
+
+def test_reasons_are_in_the_order_of_partitions_and_what_they_leave_out_is_said(run: Run, engine: Engine) -> None:
+    """Kind by kind as they came; nothing that is not counted is told as nothing."""
+    lagging = [Reason(ReasonKind.NOT_COPIED, f"orders-{number} is at 40") for number in (10, 2)]
+    changes = PLAN.changes[1:2]
+    engine.plan_ = replace(REFUSED, changes=changes, refusals=(lagging[0], REASON, lagging[1]), skipped=0, uncounted=0)
+    out = run("checkpoint", "plan", "/data/cp", "--link", "eu")[1]
+    assert out.index("orders-2 is at") < out.index("orders-10 is at") < out.index("batch 4 has begun")
+    assert "REFUSED (3 reasons)" in out
+    assert "would repeat and skip nothing, as far as that is known; what is refused is not counted" in out
+    engine.plan_ = replace(PLAN, changes=changes, skipped=0, uncounted=2)
+    out = run("checkpoint", "plan", "/data/cp", "--link", "eu")[1]
+    assert "skip nothing, as far as that is known; 2 positions cannot be counted" in out
+    engine.plan_ = replace(PLAN, changes=changes, skipped=0, uncounted=0)
+    assert "would repeat and skip nothing\n" in run("checkpoint", "plan", "/data/cp", "--link", "eu")[1]
 
 
 def test_rows_are_in_the_order_of_partitions_and_sources_by_the_names_that_people_know(
