@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from anabranch.model.lane import LaneKey, LaneProgress, LaneState, run_of
@@ -14,6 +15,8 @@ from anabranch.model.reports import LinkStatus
 
 MOST_LANES = 20
 """Lanes that stop at one time are named one by one up to here."""
+WAIT_TOLD_MS = 10_000
+"""A lane that waits is told of after so long: a takeover that is tried again once or twice is no event."""
 
 
 class LogFormat(StrEnum):
@@ -38,6 +41,7 @@ class RunEventKind(StrEnum):
     SOURCE_AWAY = "source_away"
     SOURCE_BACK = "source_back"
     LANE_STOPPED = "lane_stopped"
+    LANE_WAITS = "lane_waits"
     LANE_RESUMED = "lane_resumed"
     GROUPS = "groups"
     STOPPING = "stopping"
@@ -59,12 +63,15 @@ class LaneSnapshot:
     """The lanes of a run at one time.
 
     ``owners`` are the lanes that workers of the run hold, ``stopped`` those of them that stopped, with offset and
-    reason. ``lost`` are lanes that other runs have taken. ``is_caught_up`` stays until lanes are taken over, the
+    reason. ``waits`` are those that wait for something, with what and since when (ms); ``stuck`` those of them that
+    were told. ``lost`` are lanes that other runs have taken. ``is_caught_up`` stays until lanes are taken over, the
     source is away or the link is paused: a lane that lags for a moment is no event.
     """
 
     owners: Mapping[LaneKey, str] = field(default_factory=dict, hash=False)
     stopped: Mapping[LaneKey, tuple[str, int | None, str]] = field(default_factory=dict, hash=False)
+    waits: Mapping[LaneKey, tuple[str, int]] = field(default_factory=dict, hash=False)
+    stuck: frozenset[LaneKey] = frozenset()
     lost: frozenset[LaneKey] = frozenset()
     is_away: bool = False
     is_paused: bool = False
@@ -105,6 +112,7 @@ def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[L
     mine = {lane.lane: lane for lane in status.lanes if run_of(lane.owner) == run and _is_held(before, lane)}
     planned = status.plan.lanes if status.plan is not None and status.plan.owner == run else len(mine)
     away = [lane for lane in mine.values() if lane.state is LaneState.UNREACHABLE]
+    waits = _waits(before, status, run)
     others = {lane.lane: run_of(lane.owner) for lane in status.lanes if run_of(lane.owner) != run and not lane.is_old}
     now = LaneSnapshot(
         owners={key: lane.owner for key, lane in mine.items()},
@@ -113,6 +121,8 @@ def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[L
             for key, lane in mine.items()
             if lane.state is LaneState.STOPPED
         },
+        waits=waits,
+        stuck=frozenset(key for key, (_, since) in waits.items() if status.read_at_ms - since >= WAIT_TOLD_MS),
         lost=frozenset(others) & (before.lost | frozenset(before.owners)),
         is_away=bool(away) or (before.is_away and not any(lane.knows_source for lane in mine.values())),
         is_paused=status.wanted.paused,
@@ -122,6 +132,7 @@ def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[L
         *_paused(before, now),
         *_source(before, now, len(away), status.source_seen_ms),
         *_stopped(before, now, status.spec.id),
+        *_waiting(before, now),
     ]
     goes_on = before.is_caught_up and not any(event.kind in _NOT_CAUGHT_UP for event in events)
     follow = sum(_has_caught_up(lane) for lane in mine.values())
@@ -130,7 +141,7 @@ def next_snapshot(before: LaneSnapshot, status: LinkStatus, run: str) -> tuple[L
         stand = f", {len(now.stopped):,} stopped" if now.stopped else ""
         message = f"caught up: {_lanes(follow, 'follows', 'follow')} the source's end{stand}"
         events.append(RunEvent(RunEventKind.CAUGHT_UP, message, {"lanes": follow, "stopped": len(now.stopped)}))
-    return LaneSnapshot(now.owners, now.stopped, now.lost, now.is_away, now.is_paused, goes_on), events
+    return replace(now, is_caught_up=goes_on), events
 
 
 _NOT_CAUGHT_UP = {RunEventKind.TAKEN_OVER, RunEventKind.LOST, RunEventKind.SOURCE_AWAY, RunEventKind.PAUSED}
@@ -139,6 +150,16 @@ _NOT_CAUGHT_UP = {RunEventKind.TAKEN_OVER, RunEventKind.LOST, RunEventKind.SOURC
 def _is_held(before: LaneSnapshot, lane: LaneProgress) -> bool:
     """Whether its owner has a lane; one that waits may wait for an owner, or, once it has one, for a transaction."""
     return not lane.is_old and (lane.state is not LaneState.WAITING or before.owners.get(lane.lane) == lane.owner)
+
+
+def _waits(before: LaneSnapshot, status: LinkStatus, run: str) -> dict[LaneKey, tuple[str, int]]:
+    """What lanes of the run wait for, and since when."""
+    found: dict[LaneKey, tuple[str, int]] = {}
+    for lane in status.lanes:
+        if lane.state is LaneState.WAITING and lane.stop_reason and run_of(lane.owner) == run and not lane.is_old:
+            _, since = before.waits.get(lane.lane, ("", status.read_at_ms))
+            found[lane.lane] = (lane.stop_reason, since)
+    return found
 
 
 def _has_caught_up(lane: LaneProgress) -> bool:
@@ -192,6 +213,17 @@ def _stopped(before: LaneSnapshot, now: LaneSnapshot, link: str) -> Iterator[Run
     if len(gone_on) > MOST_LANES:
         more = len(gone_on) - MOST_LANES
         yield RunEvent(RunEventKind.LANE_RESUMED, f"{_lanes(more, 'goes', 'go')} on too", {"lanes": more})
+
+
+def _waiting(before: LaneSnapshot, now: LaneSnapshot) -> Iterator[RunEvent]:
+    by_reason = Counter(now.waits[key][0] for key in now.stuck - before.stuck)
+    for reason, lanes in sorted(by_reason.items())[:MOST_LANES]:
+        fields = {"lanes": lanes, "reason": reason}
+        yield RunEvent(RunEventKind.LANE_WAITS, f"{_lanes(lanes, 'waits', 'wait')}: {reason}", fields)
+    gone_on = len((before.stuck & frozenset(now.owners)) - frozenset(now.waits) - frozenset(now.stopped))
+    if gone_on:
+        message = f"{_lanes(gone_on, 'that waited goes', 'that waited go')} on"
+        yield RunEvent(RunEventKind.LANE_RESUMED, message, {"lanes": gone_on})
 
 
 def _lanes(number: int, one: str, many: str) -> str:

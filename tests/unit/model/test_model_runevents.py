@@ -10,7 +10,7 @@ import pytest
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reports import LinkPlan, LinkStatus
-from anabranch.model.runevents import MOST_LANES, CopiedByRun, LaneSnapshot, next_snapshot
+from anabranch.model.runevents import MOST_LANES, WAIT_TOLD_MS, CopiedByRun, LaneSnapshot, next_snapshot
 from anabranch.model.topics import TopicId, TopicPartition
 
 pytestmark = pytest.mark.unit
@@ -40,11 +40,11 @@ class Told:
         self.planned = planned
         self.seen = LaneSnapshot()
 
-    def __call__(self, *lanes: LaneProgress, paused: bool = False) -> list[str]:
-        """What is told where the lanes stand so."""
+    def __call__(self, *lanes: LaneProgress, paused: bool = False, after_ms: int = 0) -> list[str]:
+        """What is told where the lanes stand so, so long after the beginning."""
         record = LinkRecord(replace(WANTED, paused=paused), ("A",), 0)
         plan = LinkPlan("old-new", RUN, 1, NOW, self.planned)
-        self.seen, events = next_snapshot(self.seen, LinkStatus(record, lanes, plan, NOW), RUN)
+        self.seen, events = next_snapshot(self.seen, LinkStatus(record, lanes, plan, NOW + after_ms), RUN)
         return [event.message for event in events]
 
 
@@ -103,6 +103,37 @@ def test_a_lane_that_stops_is_named_with_its_reason_and_again_when_that_changes(
     assert told(stopped, lane(1)) == []
     assert told(replace(stopped, stop_reason="gone"), lane(1)) == ["orders-0 stopped at offset 1,234: gone"]
     assert told(lane(0, COPIES), lane(1)) == ["orders-0 goes on"]
+
+
+def test_lanes_that_wait_for_long_are_told_once_by_reason_and_when_they_go_on() -> None:
+    """As where their target topic is gone; what is tried again once or twice is no event, nor what others wait for."""
+    told = Told(3)
+    told(lane(0), lane(1), lane(2))
+    gone = [lane(number, LaneState.WAITING, why="there is no topic orders") for number in (0, 1)]
+    assert told(*gone, lane(2)) == told(*gone, lane(2), after_ms=WAIT_TOLD_MS - 1) == []
+    assert told(*gone, lane(2), after_ms=WAIT_TOLD_MS) == ["2 lanes wait: there is no topic orders"]
+    other = [replace(one, stop_reason="no leader") for one in gone]
+    assert told(*other, lane(2), after_ms=WAIT_TOLD_MS + 1) == []
+    assert told(lane(0), other[1], lane(2), after_ms=WAIT_TOLD_MS + 2) == ["1 lane that waited goes on"]
+    still = replace(lane(1, LaneState.STOPPED, why="gone"), owner=OWNER)
+    assert told(lane(0), still, lane(2), after_ms=2 * WAIT_TOLD_MS) == ["orders-1 stopped at offset 1,234: gone"]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        lane(0, LaneState.WAITING),
+        lane(0, LaneState.WAITING, "run-2/host-1-a", "no topic"),
+        replace(lane(0, LaneState.WAITING, why="no topic"), is_old=True),
+        lane(0, LaneState.COPYING, why="no topic"),
+    ],
+    ids=["for an owner", "in another run", "long ago", "no more"],
+)
+def test_what_waits_for_nothing_that_this_run_knows_of_is_no_event(one: LaneProgress) -> None:
+    """However long it lasts."""
+    told = Told(1)
+    told(one)
+    assert told(one, after_ms=WAIT_TOLD_MS) == told(one, after_ms=9 * WAIT_TOLD_MS) == []
 
 
 def test_many_lanes_that_stop_at_once_are_some_lines_and_a_number() -> None:
