@@ -114,8 +114,8 @@ def test_maps_stay_exact_in_more_lives() -> None:
 def test_an_owner_that_was_stopped_cuts_nothing_that_its_successor_persisted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between its last look at the target's log and the cut of its map there, while another copied on.
 
-    The seed is of the time before writers of a link read back and workers looked at the topics that they seldom read;
-    that alone would make another life of it.
+    The seed is of the time before writers of a link read back, workers looked at the topics that they seldom read, and
+    lanes at their end waited before they are read again; each of these would make another life of it.
     """
 
     async def not_read_back(self: Links, entries: list[tuple[bytes, bytes | None]]) -> int:
@@ -126,6 +126,7 @@ def test_an_owner_that_was_stopped_cuts_nothing_that_its_successor_persisted(mon
 
     monkeypatch.setattr(Links, "_append", not_read_back)
     monkeypatch.setattr(KeyedLog, "check", not_checked)
+    monkeypatch.setattr("anabranch.copier.source.fetcher.GATHER_S", 0.0)
     hold(only(255_616_694), 12.0)
 
 
