@@ -15,11 +15,6 @@ def count(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.0f}"  # an offset may be more than a float can hold
 
 
-def number_of(number: int, one: str) -> str:
-    """How many there are: ``1 range``, ``2,000 ranges``."""
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
-
-
 def as_counted(text: str) -> tuple[tuple[int, str], ...]:
     """A key by which texts are sorted as people count: ``orders-2`` before ``orders-10``."""
     return tuple((int(digits), "") if digits else (-1, rest) for digits, rest in _PARTS.findall(text))

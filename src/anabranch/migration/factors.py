@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from anabranch.migration.words import counted, named, verb
+from anabranch.migration.words import named, verb
+from anabranch.model.counted import counted
 
 # Requests that take twice as long as usual are felt by applications; what a busy network adds to a fast one is not.
 LATENCY_TIMES, LATENCY_MORE_MS = 2.0, 20.0

@@ -16,7 +16,8 @@ from typing import Any
 from anabranch.migration.ends import End
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
-from anabranch.migration.words import counted, moment, named
+from anabranch.migration.words import moment, named
+from anabranch.model.counted import counted
 
 DOUBTS = "doubts"
 """Under which name a step writes down, in sentences, what is not known or may be lost."""

@@ -30,7 +30,7 @@ from anabranch.migration.steps import (
     run_reverse,
     stop_link,
 )
-from anabranch.migration.words import counted
+from anabranch.model.counted import counted
 
 LOOK_LOST_S = 5.0
 """For how long a cluster must not answer at any of its servers."""

@@ -12,8 +12,9 @@ from anabranch.migration.estimate import USUAL_RATE, Estimate
 from anabranch.migration.inventory import BatchSample, GroupInventory, Inventory, TopicInventory
 from anabranch.migration.spec import FenceKind, Migration, Wave, WaveOrder
 from anabranch.migration.suggest import is_moved
-from anabranch.migration.words import counted, named, rate, verb, volume
+from anabranch.migration.words import named, rate, verb, volume
 from anabranch.model.clock import DAY_MS
+from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.transactions import span
 

@@ -17,7 +17,8 @@ from enum import StrEnum
 from anabranch.migration.jobs import job_move
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind, Wave, WaveOrder
-from anabranch.migration.words import counted, named
+from anabranch.migration.words import named
+from anabranch.model.counted import counted
 
 
 class Part(StrEnum):

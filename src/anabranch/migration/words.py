@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from anabranch.model.counted import counted
+
 _LISTED, _FIRST = 5, 3
-
-
-def counted(number: int, of: str) -> str:
-    """``1 topic``, ``2 topics``."""
-    return f"{number:,} {of}{'' if number == 1 else 's'}"
 
 
 def named(names: Sequence[str], of: str) -> str:

@@ -11,8 +11,8 @@ from anabranch.kafka.writers import active_producers
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part
-from anabranch.migration.words import counted
 from anabranch.model.clock import now_ms
+from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.routing import ClientRole
 from anabranch.model.topics import TopicPartition

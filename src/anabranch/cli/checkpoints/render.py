@@ -20,7 +20,8 @@ from anabranch.checkpoints.reports import (
     VerificationReport,
 )
 from anabranch.cli.render import grid
-from anabranch.cli.words import as_counted, count, duration, moment, number_of, size
+from anabranch.cli.words import as_counted, count, duration, moment, size
+from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason
 from anabranch.operations.checkpoints.plans import RewritePlan, RewriteReport
 
@@ -234,7 +235,7 @@ def _effect(change: PositionChange) -> Text:
 
 def _restart(found: RewritePlan) -> str:
     """What an unmodified restart would do in all, and which positions that does not cover."""
-    more = f"; {number_of(found.uncounted, 'position')} cannot be counted" if found.uncounted else ""
+    more = f"; {counted(found.uncounted, 'position')} cannot be counted" if found.uncounted else ""
     more += "; what is refused is not counted" if found.refusals else ""
     if found.repeated or found.skipped:
         done = f"repeat {count(found.repeated)} records and skip {count(found.skipped)}"
@@ -258,7 +259,7 @@ def _files(files: Iterable[FileChange]) -> RenderableType:
 def _reasons(refusals: Iterable[Reason]) -> list[RenderableType]:
     """Every reason with its next step, kind by kind and in the order of partitions, under a heading."""
     reasons = list(refusals)
-    heading = f"REFUSED ({number_of(len(reasons), 'reason')})"
+    heading = f"REFUSED ({counted(len(reasons), 'reason')})"
     found: list[RenderableType] = [Text(heading, style="bold red")] if reasons else []
     kinds = list(dict.fromkeys(one.why for one in reasons))
     for one in sorted(reasons, key=lambda one: (kinds.index(one.why), as_counted(one.what))):

@@ -13,7 +13,7 @@ from anabranch.cli.migrations.asking import MigrationChange
 from anabranch.cli.reasons import some
 from anabranch.cli.render import findings, grid
 from anabranch.cli.words import count, duration, moment, printable, size
-from anabranch.migration.words import counted
+from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason, Severity
 
 _STEP_STYLE = {"done": "green", "doing": "cyan", "putting back": "yellow", "put back": "yellow", "to do": "dim"}

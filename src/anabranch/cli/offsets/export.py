@@ -10,8 +10,8 @@ import typer
 
 from anabranch.cli.options import LinkArgument, TargetOption
 from anabranch.cli.running import on_target, run
-from anabranch.cli.words import number_of
 from anabranch.config import maps_file
+from anabranch.model.counted import counted
 
 
 class FileFormat(StrEnum):
@@ -47,4 +47,4 @@ async def _export(ctx: typer.Context, link: str, out: Path, format_: FileFormat,
     else:
         maps_file.save_csv(out, maps.lanes)
     ranges = sum(len(lane.ranges) for lane in maps.lanes)
-    typer.echo(f"{number_of(len(maps.lanes), 'lane')}, {number_of(ranges, 'range')} are in {out}", err=True)
+    typer.echo(f"{counted(len(maps.lanes), 'lane')}, {counted(ranges, 'range')} are in {out}", err=True)

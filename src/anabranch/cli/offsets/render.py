@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli.render import grid
-from anabranch.cli.words import count, moment, number_of, span
+from anabranch.cli.words import count, moment, span
+from anabranch.model.counted import counted
 from anabranch.model.lane import LaneMode
 from anabranch.model.positions import Answered, AnswerKind, LaneRanges, OffsetPair, Translation
 
@@ -67,7 +68,7 @@ def ranges(found: Sequence[LaneRanges], limit: int) -> RenderableType:
     for lane in found:
         head = Text(f"{lane.source} to {lane.target}", style="bold")
         head.append(
-            f"  {lane.mode.value}, {number_of(len(lane.ranges), 'range')}, {number_of(lane.records, 'record')}, "
+            f"  {lane.mode.value}, {counted(len(lane.ranges), 'range')}, {counted(lane.records, 'record')}, "
             f"source {span(lane.source_start, lane.source_end)}, target {span(lane.target_start, lane.target_end)}",
             style="not bold",
         )
@@ -80,7 +81,7 @@ def ranges(found: Sequence[LaneRanges], limit: int) -> RenderableType:
         if first:
             before = lane.ranges[first - 1]
             source, target = before.source + before.length, before.target + before.length
-            head.append(f"\n  {number_of(first, 'older range')} left out; -o json has them all", style="dim")
+            head.append(f"\n  {counted(first, 'older range')} left out; -o json has them all", style="dim")
         for run in lane.ranges[first:]:
             # An identity lane has padded its gaps itself, and turns mapped where somebody else writes.
             foreign = 0 if lane.mode is LaneMode.IDENTITY else run.target - target

@@ -13,8 +13,8 @@ from anabranch.migration.access.quotas import carried_quotas
 from anabranch.migration.access.rules import carried
 from anabranch.migration.access.scope import ALL, EVERYBODY, AccessScope
 from anabranch.migration.access.values import QuotaKey
-from anabranch.migration.words import counted
 from anabranch.model.acls import Acl, AclOperation, AclPermission, PatternType
+from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason, Severity
 
 _SHOWN = 3

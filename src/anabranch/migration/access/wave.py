@@ -11,8 +11,8 @@ from anabranch.migration.access.rules import RuleNotCarried, RulesFound, carried
 from anabranch.migration.access.scope import AccessScope
 from anabranch.migration.access.users import lacking
 from anabranch.migration.access.values import Access, QuotaKey
-from anabranch.migration.words import counted
 from anabranch.model.acls import Acl
+from anabranch.model.counted import counted
 from anabranch.model.quotas import entity_text
 from anabranch.model.reasons import Reason, Severity
 

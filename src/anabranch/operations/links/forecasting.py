@@ -19,6 +19,7 @@ from anabranch.kafka.partitions import EARLIEST, LATEST
 from anabranch.kafka.start import ask_offsets, look_up
 from anabranch.model import configs as rules
 from anabranch.model.clock import now_ms
+from anabranch.model.counted import counted
 from anabranch.model.lane import LaneMode
 from anabranch.model.link import LinkSpec, ModePolicy
 from anabranch.model.reasons import Reason, Severity
@@ -119,8 +120,8 @@ class _Snapshot:
         offsets = sum(self.ends.get(one, 0) - self.firsts.get(one, 0) for one in partitions)
         if offsets <= 0:
             return None
-        many = "1 offset" if offsets == 1 else f"{offsets:,} offsets"
-        what = f"topic {topic.target} holds records on the target already ({many}): copies are added after them"
+        held = counted(offsets, "offset")
+        what = f"topic {topic.target} holds records on the target already ({held}): copies are added after them"
         fix = "where they are copies of the same records, all are there twice: delete the topic, or adopt it (--adopt)"
         return Reason.found(Severity.WARNING, what, fix)
 

@@ -25,8 +25,8 @@ from anabranch.migration.access.values import Access, Made, QuotaKey, WaveName, 
 from anabranch.migration.access.wave import WantedAccess, WaveAccess, access_reasons, wanted_access, wave_access
 from anabranch.migration.legs import Leg
 from anabranch.migration.spec import Migration
-from anabranch.migration.words import counted
 from anabranch.model.acls import Acl, ResourceType
+from anabranch.model.counted import counted
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.quotas import QuotaEntity
 from anabranch.model.reasons import Reason, Severity

@@ -16,8 +16,8 @@ from anabranch.migration.lost import DOUBTS, lanes_of
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import MigrationStep, StepKind, holds_clients
-from anabranch.migration.words import counted
 from anabranch.model.acls import Acl
+from anabranch.model.counted import counted
 from anabranch.model.plans import REQUEST
 from anabranch.model.reasons import Reason
 from anabranch.operations.migrations import fencing, ready

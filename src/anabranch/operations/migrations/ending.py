@@ -18,7 +18,7 @@ from anabranch.kafka.start import ask_offsets
 from anabranch.kafka.writers import active_producers
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
-from anabranch.migration.words import counted
+from anabranch.model.counted import counted
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError

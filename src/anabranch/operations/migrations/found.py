@@ -16,7 +16,7 @@ from anabranch.kafka.same_cluster import check_cluster
 from anabranch.migration.lost import DOUBTS, FoundLane, found_words, lanes_of, tail_words
 from anabranch.migration.options import TailChoice
 from anabranch.migration.steps import StepKind
-from anabranch.migration.words import counted
+from anabranch.model.counted import counted
 from anabranch.model.lane import LaneMode
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import OffsetMap

@@ -18,8 +18,9 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.lost import DOUBTS
 from anabranch.migration.lost_steps import told_by
 from anabranch.migration.options import UnknownGroups
-from anabranch.migration.words import counted, moment, named
+from anabranch.migration.words import moment, named
 from anabranch.model.clock import now_ms
+from anabranch.model.counted import counted
 from anabranch.model.groups import Commit, Group
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.topics import TopicPartition

@@ -23,8 +23,8 @@ from anabranch.migration.run import WaveRun, WaveRunState
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.migration.steps import MigrationStep
-from anabranch.migration.words import counted
 from anabranch.model.clock import now_ms
+from anabranch.model.counted import counted
 from anabranch.model.groups import Commit
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
