@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import confluent_kafka
 
-from anabranch.copier.source.joining import read_joining
 from anabranch.kafka import fetch
 from anabranch.kafka.partitions import LATEST, list_offset
+from anabranch.protocol.joining import read_joining
 from anabranch.protocol.reading import Reading, read
 from anabranch.records.decode import decode
 from anabranch.records.header import read_header

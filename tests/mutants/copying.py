@@ -144,7 +144,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "stale-bytes",
         "copier/source/broker_reads.py",
-        "        if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:\n            return None\n",
+        "        if lane.next_fetch != self.wanted[answer.topic, answer.partition]:\n            return None\n",
         "",
         "bytes that were fetched for an earlier ownership are queued for the next one",
     ),
@@ -199,9 +199,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "aborted-not-dropped",
-        "copier/source/queueing.py",
-        "read_joining(answer.records, fetched.fetch_offset, answer.aborted, across_gaps=across)",
-        "read_joining(answer.records, fetched.fetch_offset, (), across_gaps=across)",
+        "copier/lane/fetched.py",
+        "read_joining(records, self.fetch_offset, aborted, across_gaps=self.is_mapped)",
+        "read_joining(records, self.fetch_offset, (), across_gaps=self.is_mapped)",
         "records of aborted transactions are copied",
     ),
     Mutant(
@@ -673,8 +673,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "behind-and-following",
         "copier/reporting/report.py",
-        "    is_read = not fetched.batches and fetched.fetch_offset >= source.stable",
-        "    is_read = not fetched.batches",
+        "    is_read = not lane.fetched.batches and lane.has_fetched_stable",
+        "    is_read = not lane.fetched.batches",
         "a lane that a quota of the source slows looks as if it were at the end",
     ),
     Mutant(
@@ -708,9 +708,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "start-of-the-target-not-told",
-        "copier/target/sender.py",
-        "                one.lane.copied.target_start = answer.log_start",
-        "                one.lane.copied.target_start = -1",
+        "copier/lane/lane.py",
+        "        self.copied.target_start = log_start",
+        "        self.copied.target_start = -1",
         "runs are never retired: the offset map grows for ever, and each takeover reads all of it",
     ),
     Mutant(
@@ -779,9 +779,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "identity-source-begins-further",
-        "copier/target/identity.py",
-        "ownership.ahead >= 0 and source != ownership.ahead:",
-        "ownership.ahead >= 0 and source < ownership.ahead:",
+        "protocol/pipeline.py",
+        "self._ahead >= 0 and source != self._ahead:",
+        "self._ahead >= 0 and source < self._ahead:",
         "an identity lane goes on beside what an earlier owner filled, and offsets are no longer the same",
     ),
     Mutant(

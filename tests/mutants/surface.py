@@ -471,8 +471,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "following-far-behind",
         "copier/reporting/report.py",
-        "is_read = not fetched.batches and fetched.fetch_offset >= source.stable",
-        "is_read = not fetched.batches",
+        "is_read = not lane.fetched.batches and lane.has_fetched_stable",
+        "is_read = not lane.fetched.batches",
         "a lane that waits for memory is said to follow its source's end, however far behind it is",
     ),
     Mutant(

@@ -11,6 +11,8 @@ Invariants
     P4  a batch that does not plainly follow the one before it is sent only after a gap record that tells its source
         offsets was acknowledged (H1); one that begins where a gap record does begins it.
     P5  nothing is sent under a claim that has grown too old (A1, A4).
+    P6  an identity lane turns mapped before a batch that its guard or a gap would not hold, never after
+        (``keep_identity``, asked before each).
 
 Hot path: called once per batch; integers and a deque, no allocation but two tuples and one MappedRange.
 """
@@ -26,7 +28,7 @@ from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol import age
 from anabranch.protocol.endings import Ending, LaneMisuseError, LaneStopped, OwnershipEnded, refusal
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan, breaks
-from anabranch.protocol.guard import MARGIN_MS
+from anabranch.protocol.guard import MARGIN_MS, Weak, guard
 from anabranch.protocol.ownership import Ownership
 from anabranch.records.sequence import advance
 
@@ -44,6 +46,7 @@ class Pipeline:
     """
 
     __slots__ = (
+        "_ahead",
         "_began",
         "_claimed_at",
         "_clock",
@@ -60,6 +63,7 @@ class Pipeline:
         "_quiet_since",
         "_renew",
         "_sequence",
+        "_start",
         "_target_end",
         "_timestamp",
         "_wall_ms",
@@ -77,6 +81,7 @@ class Pipeline:
         self._lane = ownership.lane
         self._expiration = ownership.expiration_ms
         self._exact = sole_writer or ownership.mode is LaneMode.IDENTITY
+        self._start, self._ahead = ownership.position, ownership.ahead
         self._next_offset = ownership.position
         self._sequence = ownership.sequence
         self._position = ownership.position
@@ -221,6 +226,21 @@ class Pipeline:
         """The journal has acknowledged a gap record: its records may be sent."""
         self._intended -= 1
         self._gap_records.extend(breaks(gap_record.sequence, gap_record.spans))
+
+    def keep_identity(self, spans: Sequence[OffsetSpan], max_timestamp: int) -> None:
+        """Raise OwnershipEnded where an identity lane cannot send these records next as one, with the reason (P6)."""
+        source = spans[0].source
+        if self._next_offset == self._start and self._ahead >= 0 and source != self._ahead:
+            found = f"an earlier owner found source offset {self._ahead:,} next, now it is {source:,}"
+            why = f"{found}: the source log changes"
+        elif len(spans) > 1:
+            why = f"the source log is compacted: it has gaps after offset {spans[0].end - 1:,}"
+        else:
+            strength = guard(self._expiration, self._wall_ms(), [*self.timestamps(), max_timestamp])
+            if not isinstance(strength, Weak):
+                return
+            why = strength.reason
+        raise OwnershipEnded(self._lane, Ending.NOT_IDENTITY, detail=why)
 
     def send(self, spans: Sequence[OffsetSpan], max_timestamp: int) -> int:
         """Enter a batch into the window and return its base sequence; the caller sends it at once, and once.

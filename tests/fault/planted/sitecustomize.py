@@ -29,9 +29,9 @@ def _remembered() -> None:
 
 
 def _altered() -> None:
-    from anabranch.copier.target import sender
+    from anabranch.copier.lane import lane
 
-    check_and_patch = sender.check_and_patch
+    check_and_patch = lane.check_and_patch
     count = 0
 
     def patch(view: memoryview, at: int, header: Any, *rest: Any) -> None:
@@ -45,7 +45,7 @@ def _altered() -> None:
             view[end - 2] ^= 1
             view[at + 17 : at + 21] = google_crc32c.value(bytes(view[at + 21 : end])).to_bytes(4)
 
-    sender.check_and_patch = patch
+    lane.check_and_patch = patch
 
 
 def _unwritten() -> None:
@@ -58,12 +58,12 @@ def _unwritten() -> None:
 
 
 def _undropped() -> None:
-    from anabranch.copier.source import queueing
+    from anabranch.copier.lane import fetched
 
     def overlooking(read: Any) -> Any:
         return lambda records, position, _aborted, **rest: read(records, position, (), **rest)
 
-    queueing.read, queueing.read_joining = overlooking(queueing.read), overlooking(queueing.read_joining)
+    fetched.read, fetched.read_joining = overlooking(fetched.read), overlooking(fetched.read_joining)
 
 
 _BUGS = {"remembered": _remembered, "altered": _altered, "unwritten": _unwritten, "undropped": _undropped}

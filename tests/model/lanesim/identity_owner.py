@@ -173,9 +173,7 @@ class IdentityOwner(Owner):
         if pipeline.in_flight and self.mutation.drains:
             return
         self.gap = OffsetGap(at, span.source, pipeline.next_sequence)
-        known = ownership.ahead == self.gap.end
-        gap_records = () if known else gap_records_over(ownership, self.gap, self.has_gap_record)
-        self.work = fill(ownership, self.gap, gap_records)
+        self.work = fill(ownership, self.gap, gap_records_over(ownership, self.gap, self.has_gap_record))
         self.answer = None
 
     def _emit(self, pipeline: Pipeline, first: int, count: int, timestamp: int) -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.copier.lane.lane import LANE_BYTES
 from anabranch.copier.source.answer_sizes import ANSWER_BYTES, ANSWERS_BYTES, AROUND_BYTES, answer_bytes
-from anabranch.copier.source.broker_reads import LANE_BYTES
 from anabranch.kafka.frames import FramePool
 
 pytestmark = pytest.mark.unit

@@ -10,7 +10,6 @@ from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.fetched import FetchedBatch, PendingGapRecord
 from anabranch.copier.lane.lane import Lane, LanePhase
 from anabranch.copier.reporting.report import state_of
-from anabranch.copier.target.identity import keep_identity
 from anabranch.kafka.connection import Connection
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.lane import LaneAssignment, LaneKey, LaneMode, LaneState
@@ -184,10 +183,12 @@ def test_an_identity_lane_goes_on_as_one_only_where_the_source_is_what_an_earlie
     active = lane.begin(ownership, Pipeline(ownership, sole_writer=False), cast(Connection, None))
     record = Record(7, now_ms(), TimestampType.CREATE_TIME, b"k", b"v")
     batch = memoryview(bytearray(encode([record])))
-    fetched = FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(7, 1),), None)
+    lane.fetched.put(FetchedBatch(batch, 0, read_header(batch, 0), None, (OffsetSpan(7, 1),), None))
+    gap = lane.gap
+    assert gap is not None
     if stays:
-        keep_identity(lane, active, fetched)
+        lane.keep_identity(active, gap)
         return
     with pytest.raises(OwnershipEnded) as ended:
-        keep_identity(lane, active, fetched)
+        lane.keep_identity(active, gap)
     assert ended.value.reason is Ending.NOT_IDENTITY

@@ -10,12 +10,11 @@ from typing import Any, cast
 import pytest
 
 from anabranch.copier.lane.epochs import UNKNOWN, EpochTrail
-from anabranch.copier.lane.fetched import FetchedBatch
+from anabranch.copier.lane.fetched import FetchedBatch, QueuedAnswer
 from anabranch.copier.lane.lane import Lane, LanePhase
-from anabranch.copier.source import missing, open_transaction_watch, queueing, truncation_check
+from anabranch.copier.source import missing, open_transaction_watch, truncation_check
 from anabranch.copier.source import refused as module
 from anabranch.copier.source.open_transaction_watch import ASK_S, HELD_S, OpenTransactionWatch
-from anabranch.copier.source.queueing import enqueue, note_epochs
 from anabranch.kafka.cluster import Cluster, PartitionMeta, TopicMeta
 from anabranch.kafka.connection import Connection, Transport
 from anabranch.kafka.errors import ConnectionLostError
@@ -415,11 +414,11 @@ def test_a_topic_that_was_made_again_stops_its_lanes_where_they_stand(monkeypatc
 # -- bytes that cannot be read --------------------------------------------------------------------------
 
 
-def bring(lane: Lane, data: bytes) -> queueing.QueuedAnswer:
+def bring(lane: Lane, data: bytes) -> QueuedAnswer:
     """What an answer brings is queued."""
     assert lane.active is not None
     frame = FramePool().take(1)
-    found = enqueue(lane, lane.active, answer(data), frame)
+    found = lane.take_in(lane.active, answer(data), frame)
     frame.release()
     return found
 
@@ -480,11 +479,11 @@ def test_each_offset_that_was_read_has_the_epoch_of_its_batch(epochs: tuple[int,
 def test_what_was_dropped_at_an_answer_s_end_counts_under_its_epoch() -> None:
     """The last batch is none to be sent, and another leader wrote it; of nothing that was read nothing is noted."""
     dropped, trail = Reading((), 84, 0, 0, 0, None, 5), EpochTrail()
-    note_epochs(trail, 80, dropped)
+    trail.follow(80, dropped)
     assert trail.at(84) == 5
     batches = read(memoryview(bytearray(logged(80, 2, 3))), 80, ()).batches
     trail = EpochTrail()
-    note_epochs(trail, 80, dropped._replace(batches=batches))
+    trail.follow(80, dropped._replace(batches=batches))
     assert (trail.at(82), trail.at(83), trail.at(84)) == (3, 5, 5)
-    note_epochs(trail, 84, Reading((), 84, 0, 0, 0, None, -1))
+    trail.follow(84, Reading((), 84, 0, 0, 0, None, -1))
     assert trail.at(84) == 5

@@ -450,20 +450,21 @@ def test_a_batch_whose_bytes_are_corrupt_is_not_sent_and_the_others_are() -> Non
         sender = won(lanes[0], wire, 1)
         won(lanes[1], wire, 2).close()
         sender.add(lanes[1], cast(Any, None))
+        queued(lanes[0])
         queued(lanes[1])
         batch = bytearray(encode([Record(0, 1, TimestampType.CREATE_TIME, b"k", b"v")]))
-        header = read_header(batch, 0)._replace(base_offset=17)
+        header = read_header(batch, 0)
         batch[-1] ^= 1
-        lanes[0].fetched.put(FetchedBatch(memoryview(batch), 0, header, None, (OffsetSpan(0, 1),)))
+        lanes[0].fetched.put(FetchedBatch(memoryview(batch), 0, header, None, (OffsetSpan(1, 1),)))
         task = asyncio.create_task(sender.run())
         await settled()
-        wire.answer((1, 0, 0))
+        wire.answer((0, 0, 0), (1, 0, 0))
         await settled()
         await ended(task)
         return lanes, wire.sent
 
     (corrupt, good), sent = asyncio.run(play())
-    assert corrupt.stopped is not None and (corrupt.stopped.reason, corrupt.stopped.offset) == (Stop.CORRUPT, 17)
+    assert corrupt.stopped is not None and (corrupt.stopped.reason, corrupt.stopped.offset) == (Stop.CORRUPT, 1)
     assert (sent, good.phase, good.copied.position) == (1, LanePhase.RUNNING, 1)
 
 

@@ -52,7 +52,7 @@ class CopiedRecords:
         for mapped in ranges:
             self.book.append(mapped)
             self.tally.records += mapped.length
-        self.position = self.tally.position = ranges[-1].source_end
+        self.position = self.tally.counted_to = ranges[-1].source_end
         self.target_end = ranges[-1].target_end
         self.tally.bytes += size
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from anabranch.protocol.reading import Reading
+
 LONGEST = 64
 UNKNOWN = -1
 
@@ -39,6 +41,19 @@ class EpochTrail:
             self._starts.append((start, epoch))
             del self._starts[:-LONGEST]
         self._end = end
+
+    def follow(self, fetch_offset: int, found: Reading) -> None:
+        """An answer was read from this source offset on; epochs only rise, so mostly its two ends tell it all."""
+        if found.fetch_offset == fetch_offset:
+            return
+        if not found.batches or found.batches[0].header.leader_epoch == found.epoch:
+            self.note(found.epoch, fetch_offset, found.fetch_offset)
+            return
+        for batch in found.batches:
+            self.note(batch.header.leader_epoch, fetch_offset, batch.end)
+            fetch_offset = batch.end
+        if fetch_offset < found.fetch_offset:
+            self.note(found.epoch, fetch_offset, found.fetch_offset)
 
     def cut(self, offset: int) -> None:
         """Reading begins again at this source offset: what was read behind it does not count."""

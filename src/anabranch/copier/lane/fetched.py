@@ -18,7 +18,10 @@ from anabranch.kafka.frames import Frame
 from anabranch.model.lane import LaneMode
 from anabranch.protocol.gap_padding import OffsetGap
 from anabranch.protocol.gap_records import GapRecord, OffsetSpan, merged
+from anabranch.protocol.joining import read_joining
 from anabranch.protocol.ownership import Ownership
+from anabranch.protocol.reading import read
+from anabranch.records.errors import CorruptBatchError, OldFormatError
 from anabranch.records.header import BatchHeader
 from anabranch.records.sequence import advance
 
@@ -48,6 +51,16 @@ class FetchedBatch(NamedTuple):
     frame: Frame | None
     spans: tuple[OffsetSpan, ...]
     pending: PendingGapRecord | None = None
+
+
+class QueuedAnswer(NamedTuple):
+    """Whether an answer brought something to send, the gap record that some of it waits for, if any, and what is wrong
+    with the bytes behind it.
+    """
+
+    has_batches: bool
+    gap: tuple[GapRecord, PendingGapRecord] | None
+    fault: CorruptBatchError | OldFormatError | None
 
 
 class FetchedBatches:
@@ -100,7 +113,36 @@ class FetchedBatches:
         """Whether more may be fetched."""
         return self.bytes < QUEUE_BYTES
 
+    @property
+    def next_source(self) -> int:
+        """The source offset of the first record that waits; where the next fetch begins, if none does."""
+        return self.batches[0].spans[0].source if self.batches else self.fetch_offset
+
     # -- batches ---------------------------------------------------------------------------------------
+
+    def take_in(
+        self, records: memoryview, aborted: Sequence[tuple[int, int]], frame: Frame, ownership: Ownership
+    ) -> QueuedAnswer:
+        """Queue what an answer to the last fetch brought; holds its frame where the batches lie in it."""
+        if self.joins:  # what identity has joined over a gap, it could not fill
+            found = read_joining(records, self.fetch_offset, aborted, across_gaps=self.is_mapped)
+        else:
+            found = read(records, self.fetch_offset, aborted)
+        self.epochs.follow(self.fetch_offset, found)
+        pending: PendingGapRecord | None = None
+        spans: list[OffsetSpan] = []
+        sequence = self.next_sequence
+        for batch in found.batches:
+            if pending is None and self.needs_gap_record(batch.spans):
+                pending, sequence = PendingGapRecord(), self.next_sequence
+            if pending is not None:
+                spans += batch.spans
+            kept = None if batch.owned else frame
+            self.has_joined = self.has_joined or (self.joins and batch.owned)
+            self.put(FetchedBatch(batch.view, batch.at, batch.header, kept, batch.spans, pending))
+        self.passed(found.fetch_offset, found.epoch)
+        gap = None if pending is None else (self.gap_record(ownership, sequence, spans), pending)
+        return QueuedAnswer(bool(found.batches), gap, found.fault)
 
     def put(self, batch: FetchedBatch) -> None:
         """Queue the next batch of the source; holds its frame."""

@@ -14,16 +14,21 @@ from enum import Enum
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.copied import CopiedRecords
 from anabranch.copier.lane.epochs import UNKNOWN
-from anabranch.copier.lane.fetched import FetchedBatches
+from anabranch.copier.lane.fetched import FetchedBatch, FetchedBatches, QueuedAnswer
 from anabranch.copier.lane.source_log import SourceLogState
 from anabranch.copier.lane.status import Status
+from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
-from anabranch.model.lane import LaneAssignment
+from anabranch.kafka.frames import Frame
+from anabranch.model.lane import LaneAssignment, LaneMode
 from anabranch.model.link import ModePolicy
-from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
+from anabranch.offsets.errors import RangeOrderError
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
 from anabranch.protocol.gap_padding import OffsetGap, PaddingBudget
 from anabranch.protocol.ownership import Ownership, ReusableProducer
 from anabranch.protocol.pipeline import Pipeline
+from anabranch.records.errors import CorruptBatchError, OldFormatError
+from anabranch.records.patch import check_and_patch
 from anabranch.state.segments.retiring import Starts
 
 
@@ -36,6 +41,8 @@ class LanePhase(Enum):
     OVER = "over"
 
 
+LANE_BYTES = 1 << 20
+"""What one fetch asks for of a lane."""
 OWNED = frozenset({LanePhase.RUNNING, LanePhase.STOPPED})
 """Phases in which a lane that was won has ranges to persist and a claim to give back."""
 
@@ -48,6 +55,7 @@ class Lane:
     """
 
     __slots__ = (
+        "_next_fetch",
         "active",
         "assignment",
         "budget",
@@ -72,6 +80,10 @@ class Lane:
         self.fetched = FetchedBatches()
         self.active: ActiveOwnership | None = None
         self.copied = CopiedRecords()
+        source = assignment.source
+        self._next_fetch = fetch.PartitionFetch(
+            source.topic, assignment.source_id.uuid, source.partition, -1, 0, -1, LANE_BYTES
+        )
         self.status = Status()
         self.budget = PaddingBudget(time.monotonic())
         self.reusable_producer: ReusableProducer | None = None
@@ -161,6 +173,69 @@ class Lane:
         """Whether claims were not read yet since an ownership of the lane met what stops it."""
         return self.doubted_since is not None
 
+    # -- a source offset's way: fetched, sent, acknowledged --------------------------------------------
+
+    @property
+    def next_fetch(self) -> fetch.PartitionFetch:
+        """What to ask the source's leader for; while nothing has changed, the same object."""
+        last, fetched, leader_epoch = self._next_fetch, self.fetched, self.source.epoch
+        is_where_it_was = last.offset == fetched.fetch_offset and last.last_epoch == fetched.last_epoch
+        if is_where_it_was and last.leader_epoch == leader_epoch:
+            return last  # asked of every lane before each fetch, and most of them stand still
+        self._next_fetch = last._replace(
+            leader_epoch=leader_epoch, offset=fetched.fetch_offset, last_epoch=fetched.last_epoch
+        )
+        return self._next_fetch
+
+    def take_in(self, active: ActiveOwnership, answer: fetch.Fetched, frame: Frame) -> QueuedAnswer:
+        """Queue what was fetched for an ownership; its gap record is to be written by the caller, before anything else
+        is done.
+        """
+        queued = self.fetched.take_in(answer.records, answer.aborted, frame, active.ownership)
+        if queued.fault is not None and self.drained:
+            # Else what is queued is sent first; then the same bytes are met again with nothing before them.
+            self.stop(self._unreadable(queued.fault))
+        return queued
+
+    def send(self, active: ActiveOwnership) -> FetchedBatch:
+        """The next batch, entered into the window and patched: the caller sends it at once, and once, and releases its
+        frame.
+
+        Raises OwnershipEnded and LaneStopped; then it is not to be sent.
+        """
+        batch, ownership = self.fetched.batches[0], active.ownership
+        if ownership.mode is LaneMode.IDENTITY:
+            active.pipeline.keep_identity(batch.spans, batch.header.max_timestamp)
+        sequence = active.pipeline.send(batch.spans, batch.header.max_timestamp)
+        try:
+            check_and_patch(batch.view, batch.at, batch.header, ownership.producer_id, 0, sequence)
+        except CorruptBatchError as error:
+            raise self._unreadable(error) from error
+        return self.fetched.take()
+
+    def acknowledge(self, active: ActiveOwnership, code: int, base_offset: int, log_start: int, size: int) -> None:
+        """The oldest batch in flight was answered; ``log_start`` is where the target's log begins.
+
+        Raises OwnershipEnded and LaneStopped.
+        """
+        ranges = active.pipeline.acknowledge(code, base_offset)
+        try:
+            self.copied.add(ranges, size)
+        except RangeOrderError as error:
+            raise LaneStopped(self.key, Stop.DIVERGED, ranges[0].source, None, error.message, error.hint) from error
+        self.copied.target_start = log_start
+
+    def refusal(self, code: int) -> OwnershipEnded | LaneStopped:
+        """What a broker's refusal means while nothing is in flight."""
+        return refusal(self.key, code, self.sent_to)
+
+    def _unreadable(self, fault: CorruptBatchError | OldFormatError) -> LaneStopped:
+        """The bytes that come next cannot be copied."""
+        offset, reason = self.fetched.next_source, Stop.CORRUPT
+        if isinstance(fault, OldFormatError):
+            offset, reason = max(fault.offset, offset), Stop.OLD_FORMAT
+        return LaneStopped(self.key, reason, offset, None, fault.message, fault.hint)
+
     # -- what may happen next --------------------------------------------------------------------------
 
     @property
@@ -172,6 +247,11 @@ class Lane:
     def is_behind(self) -> bool:
         """Whether the source has told of more than was fetched."""
         return self.source.high_watermark > self.fetched.fetch_offset
+
+    @property
+    def has_fetched_stable(self) -> bool:
+        """Whether all was fetched that lies before the first open transaction, as the source told last."""
+        return self.fetched.fetch_offset >= self.source.stable
 
     @property
     def may_send(self) -> bool:
@@ -192,6 +272,13 @@ class Lane:
             return None
         pipeline = self.active.pipeline
         return self.fetched.gap_before(pipeline.next_offset, pipeline.next_sequence)
+
+    def keep_identity(self, active: ActiveOwnership, gap: OffsetGap) -> None:
+        """A gap is about to be filled; raises OwnershipEnded where the lane must turn mapped instead."""
+        batch = self.fetched.batches[0]
+        active.pipeline.keep_identity(batch.spans, batch.header.max_timestamp)
+        if why := self.budget.take(gap, self.fetched.missing(gap, self.source.stable), time.monotonic()):
+            raise OwnershipEnded(self.key, Ending.NOT_IDENTITY, detail=why)
 
     def filled(self, gap: OffsetGap) -> None:
         """The target log ends where the gap does, and a gap record leads over it."""

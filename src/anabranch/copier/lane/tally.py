@@ -14,14 +14,14 @@ LEAST_RATE = 1.0
 class Tally:
     """What was copied, ever and lately; rates are smoothed over some seconds.
 
-    ``position`` is the source offset below which ``records`` counts all that was copied.  ``latency_ms`` is of the last
-    second in which something was copied, None where nothing was lately: how old, by its own timestamp, the newest
+    ``counted_to`` is the source offset below which ``records`` counts all that was copied.  ``latency_ms`` is of the
+    last second in which something was copied, None where nothing was lately: how old, by its own timestamp, the newest
     record of a batch was as the target acknowledged it, of the batch for which that was longest.
     """
 
     records: int = 0
     bytes: int = 0
-    position: int = 0
+    counted_to: int = 0
     records_per_s: float = 0.0
     bytes_per_s: float = 0.0
     latency_ms: int | None = None
@@ -52,11 +52,11 @@ class Tally:
         Its bytes are an estimate, from the mean size of what was counted.
         """
         last = ranges.last
-        if last is None or last.source_end <= self.position:
+        if last is None or last.source_end <= self.counted_to:
             return
-        indexes = range(max(0, ranges.find_source(self.position)), len(ranges))
-        found = sum(max(0, ranges[at].source_end - max(ranges[at].source, self.position)) for at in indexes)
+        indexes = range(max(0, ranges.find_source(self.counted_to)), len(ranges))
+        found = sum(max(0, ranges[at].source_end - max(ranges[at].source, self.counted_to)) for at in indexes)
         size = round(found * self.bytes / self.records) if self.records else 0
         records, before, at = self._seen
         self._seen = (records + found, before + size, at)  # it is no rate of now
-        self.records, self.bytes, self.position = self.records + found, self.bytes + size, last.source_end
+        self.records, self.bytes, self.counted_to = self.records + found, self.bytes + size, last.source_end

@@ -77,7 +77,7 @@ class ResumableLanes:
             copied.tally.add_found(copied.book.map)  # ranges are persisted before the progress that counts them
             lane.status.mode, lane.status.mode_reason = persisted.mode, persisted.mode_reason
         elif copied.book.last is not None:
-            copied.tally.position = copied.book.last.source_end  # nobody of this link copied it: it was adopted
+            copied.tally.counted_to = copied.book.last.source_end  # nobody of this link copied it: it was adopted
 
 
 def _take_from(lane: Lane, kept: Lane) -> None:

@@ -18,7 +18,7 @@ def state_of(lane: Lane, paused: bool) -> LaneState:
         return LaneState.PAUSED
     if lane.phase is not LanePhase.RUNNING:
         return LaneState.WAITING
-    source, fetched = lane.source, lane.fetched
+    source = lane.source
     if source.silence() > KNOWN_S:
         return LaneState.UNREACHABLE
     if lane.status.held_by:
@@ -26,7 +26,7 @@ def state_of(lane: Lane, paused: bool) -> LaneState:
     if not source.seen_at:
         return LaneState.COPYING  # where the end is has not been told yet
     # An empty queue alone says little: who waits for memory or a quota, or was just resumed, has not read all.
-    is_read = not fetched.batches and fetched.fetch_offset >= source.stable
+    is_read = not lane.fetched.batches and lane.has_fetched_stable
     return LaneState.FOLLOWING if is_read or lane.reached >= source.stable else LaneState.COPYING
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.copier.source.broker_reads import LANE_BYTES
+from anabranch.copier.lane.lane import LANE_BYTES
 
 ANSWER_BYTES = 8 << 20
 """What one answer may bring at most."""

@@ -11,8 +11,6 @@ from anabranch.kafka import fetch
 from anabranch.kafka.connection import Connection
 from anabranch.kafka.session import FetchSession, Key
 
-LANE_BYTES = 1 << 20
-
 
 @dataclass(slots=True)
 class BrokerReads:
@@ -20,24 +18,21 @@ class BrokerReads:
 
     session: FetchSession
     connection: Connection
-    at: list[tuple[Lane, int, int, int]] = field(default_factory=list)
+    at: list[tuple[Lane, fetch.PartitionFetch]] = field(default_factory=list)
     lanes: dict[Key, Lane] = field(default_factory=dict)
     wanted: dict[Key, fetch.PartitionFetch] = field(default_factory=dict)
 
     def want(self, ready: Sequence[Lane], by_id: bool) -> None:
         """Say what is to be read; where nothing has changed since the last time, the same objects say it."""
-        at = [(lane, lane.fetched.fetch_offset, lane.fetched.last_epoch, lane.source.epoch) for lane in ready]
+        at = [(lane, lane.next_fetch) for lane in ready]
         if at == self.at:
             return
         lanes: dict[Key, Lane] = {}
         wanted: dict[Key, fetch.PartitionFetch] = {}
-        for lane, fetch_offset, last_epoch, epoch in at:
-            source, topic_id = lane.assignment.source, lane.assignment.source_id.uuid
-            key = (topic_id if by_id else source.topic, source.partition)
+        for lane, next_fetch in at:
+            key = (next_fetch.topic_id if by_id else next_fetch.topic, next_fetch.partition)
             lanes[key] = lane
-            wanted[key] = fetch.PartitionFetch(
-                source.topic, topic_id, source.partition, epoch, fetch_offset, last_epoch, LANE_BYTES
-            )
+            wanted[key] = next_fetch
             if not lane.source.answered_at and key in self.session.held:
                 self.session.lost()  # of a lane that is new here, the broker thinks that all has been told
         self.at, self.lanes, self.wanted = at, lanes, wanted
@@ -47,6 +42,6 @@ class BrokerReads:
         an ownership that is over."""
         if lane.phase is not LanePhase.RUNNING:
             return None
-        if lane.fetched.fetch_offset != self.wanted[answer.topic, answer.partition].offset:
+        if lane.next_fetch != self.wanted[answer.topic, answer.partition]:
             return None
         return lane.active

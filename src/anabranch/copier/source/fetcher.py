@@ -18,7 +18,6 @@ from anabranch.copier.source.answer_sizes import AROUND_BYTES, answer_bytes
 from anabranch.copier.source.broker_reads import BrokerReads
 from anabranch.copier.source.log_ends import LOOK_S, READ_COMMITTED, look_at_ends
 from anabranch.copier.source.missing import look_for
-from anabranch.copier.source.queueing import enqueue
 from anabranch.copier.source.refused import not_allowed, refused
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import ClusterError
@@ -262,7 +261,7 @@ class Fetcher:
                     if not whole:
                         await refused(connection, found, answer, self._cluster.transport.principal)
                     elif len(answer.records):
-                        queued = enqueue(found, active, answer, frame)
+                        queued = found.take_in(active, answer, frame)
                         if queued.gap is not None:
                             self._write_gap(found, active, *queued.gap)
                         if queued.has_batches:

@@ -75,12 +75,8 @@ class OpenTransactionWatch:
 
 def is_held(lane: Lane) -> bool:
     """Whether the lane has read all that is stable, and the source holds more than that."""
-    source = lane.source
-    return (
-        lane.phase is LanePhase.RUNNING
-        and source.stable < source.high_watermark
-        and lane.fetched.fetch_offset >= source.stable
-    )
+    is_open = lane.source.stable < lane.source.high_watermark
+    return lane.phase is LanePhase.RUNNING and is_open and lane.has_fetched_stable
 
 
 def sentence(found: Sequence[SourceTransaction], now_ms: int, more: int = 0) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.lane import Lane, LanePhase
-from anabranch.copier.target.identity import keep_identity
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.errors import AnabranchError
 from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded
@@ -32,9 +30,7 @@ class GapPadding:
     def start(self, lane: Lane, active: ActiveOwnership, target: TargetPartition, gap: OffsetGap) -> None:
         """Fill the gap before a lane's next batch; the lane waits for it, or turns mapped where it takes too long."""
         try:
-            keep_identity(lane, active, lane.fetched.batches[0])
-            if why := lane.budget.take(gap, lane.fetched.missing(gap, lane.source.stable), time.monotonic()):
-                raise OwnershipEnded(lane.key, Ending.NOT_IDENTITY, detail=why)
+            lane.keep_identity(active, gap)
         except OwnershipEnded as ended:
             self._on_ended(lane, active, ended)
             return
@@ -51,7 +47,7 @@ class GapPadding:
 
     async def _fill(self, lane: Lane, active: ActiveOwnership, target: TargetPartition, gap: OffsetGap) -> None:
         ownership = active.ownership
-        records = () if ownership.ahead == gap.end else gap_records_over(ownership, gap, lane.fetched.gap_records > 0)
+        records = gap_records_over(ownership, gap, lane.fetched.gap_records > 0)
         try:
             await target.drive(fill(ownership, gap, records), self._may_write)
         except OwnershipEnded as ended:

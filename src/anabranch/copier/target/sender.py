@@ -17,7 +17,6 @@ from functools import partial
 from anabranch.copier.lane.active import ActiveOwnership
 from anabranch.copier.lane.lane import Lane
 from anabranch.copier.target.gap_padding import GapPadding
-from anabranch.copier.target.identity import keep_identity
 from anabranch.copier.target.partition import TargetPartition
 from anabranch.copier.write_gate import WriteGate
 from anabranch.errors import AnabranchError
@@ -27,11 +26,7 @@ from anabranch.kafka.errors import ConnectionLostError
 from anabranch.kafka.frames import Frame
 from anabranch.kafka.partitions import LATEST, list_offset
 from anabranch.model.clock import now_ms
-from anabranch.model.lane import LaneMode
-from anabranch.offsets.errors import RangeOrderError
-from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop, refusal
-from anabranch.records.errors import CorruptBatchError
-from anabranch.records.patch import check_and_patch
+from anabranch.protocol.endings import Ending, LaneStopped, OwnershipEnded, Stop
 
 IN_FLIGHT = 5
 REQUEST_BYTES = 1 << 20
@@ -157,24 +152,17 @@ class Sender:
         sent: dict[tuple[str | uuid.UUID, int], _Sent] = {}
         total = 0
         for lane in chosen:
-            active, batch = lane.active, lane.fetched.batches[0]
+            active = lane.active
             assert active is not None
-            ownership, header = active.ownership, batch.header
             try:
-                if ownership.mode is LaneMode.IDENTITY:
-                    keep_identity(lane, active, batch)
-                sequence = active.pipeline.send(batch.spans, header.max_timestamp)
-                check_and_patch(batch.view, batch.at, header, ownership.producer_id, 0, sequence)
+                batch = lane.send(active)
             except OwnershipEnded as ended:
                 self._ended(lane, active, ended)
                 continue
             except LaneStopped as stopped:
                 lane.stop(stopped)
                 continue
-            except CorruptBatchError as error:
-                lane.stop_at(Stop.CORRUPT, header.base_offset, error.message, error.hint)
-                continue
-            lane.fetched.take()
+            header = batch.header
             self._lanes[lane.key] = self._lanes.pop(lane.key, lane)  # to the end: the others come first next time
             target = lane.assignment.target
             records = batch.view[batch.at : batch.at + header.size]
@@ -223,7 +211,7 @@ class Sender:
 
     def _acknowledge(self, one: _Sent, answer: produce.Produced) -> None:
         try:
-            ranges = one.active.pipeline.acknowledge(answer.code, answer.base_offset)
+            one.lane.acknowledge(one.active, answer.code, answer.base_offset, answer.log_start, one.size)
         except OwnershipEnded as ended:
             self._ended(one.lane, one.active, ended)
         except LaneStopped as stopped:
@@ -234,13 +222,8 @@ class Sender:
             else:
                 one.lane.stop(stopped)
         else:
-            try:
-                one.lane.copied.add(ranges, one.size)
-                if one.newest_ms >= 0:
-                    one.lane.copied.tally.note_age(now_ms() - one.newest_ms)
-                one.lane.copied.target_start = answer.log_start
-            except RangeOrderError as error:
-                one.lane.stop_at(Stop.DIVERGED, ranges[0].source, error.message, error.hint)
+            if one.newest_ms >= 0:
+                one.lane.copied.tally.note_age(now_ms() - one.newest_ms)
 
     def _start_check(self, lane: Lane, active: ActiveOwnership) -> None:
         active.is_checking = True
@@ -261,7 +244,7 @@ class Sender:
         if answer.code == 0:
             pipeline.epoch_confirmed()
         elif lane.active is active:
-            verdict = refusal(lane.key, answer.code, lane.sent_to)
+            verdict = lane.refusal(answer.code)
             if isinstance(verdict, LaneStopped):
                 lane.stop(verdict)
             else:

@@ -26,10 +26,10 @@ MOST_BYTES = 256 << 10
 def read_joining(
     records: memoryview, fetch_offset: int, aborted: Sequence[tuple[int, int]], *, across_gaps: bool = True
 ) -> Reading:
-    """Do what ``read`` does, with the rows of small plain batches that the answer begins with joined on the way.
+    """Do what ``read`` does, with neighbouring small batches as one.
 
-    What comes out of it goes through ``joined`` all the same: the rows are those that it would make, or nearly, in a
-    third of the time; whatever is no such row is for it to judge.
+    The rows of small plain batches that the answer begins with are joined on the way, in a third of the time; whatever
+    is no such row goes through ``joined``, which would make the same rows, or nearly.
     """
     first_fetch_offset, at, copied = fetch_offset, 0, 0
     rows: list[Copyable] = []
@@ -46,11 +46,13 @@ def read_joining(
         at += row.size
         fetch_offset = row.end
     if not rows:
-        return read(records, fetch_offset, aborted)
+        plainly = read(records, fetch_offset, aborted)
+        return plainly._replace(batches=tuple(joined(plainly.batches, across_gaps=across_gaps)))
     rest = read(records[at:], fetch_offset, aborted, from_inside=False)
     epoch = rows[-1].header.leader_epoch if rest.fetch_offset == fetch_offset else rest.epoch
     compacted = rest.compacted + fetch_offset - first_fetch_offset - copied
-    return rest._replace(batches=(*rows, *rest.batches), compacted=compacted, epoch=epoch)
+    batches = tuple(joined((*rows, *rest.batches), across_gaps=across_gaps))
+    return rest._replace(batches=batches, compacted=compacted, epoch=epoch)
 
 
 def _begins_small(records: memoryview, at: int) -> bool:
@@ -72,7 +74,8 @@ def joined(batches: Sequence[Copyable], *, across_gaps: bool = True) -> Iterator
     """The same records in the same order, with neighbouring small batches as one.
 
     Without ``across_gaps`` only batches between which no source offset is missing become one: an identity lane fills
-    a gap before it sends what lies behind.
+    a gap before it sends what lies behind.  Those of two leader epochs stay two: a fetch names the epoch of the record
+    before it.
     What cannot be joined, or proves to be corrupt, is passed on as it is: whoever sends it says what is wrong.
     """
     if len(batches) < LEAST:
@@ -84,8 +87,7 @@ def joined(batches: Sequence[Copyable], *, across_gaps: bool = True) -> Iterator
         header = batch[2]
         length = header[1] + LOG_OVERHEAD  # by place, as in ``split``: each batch of a log of small ones passes here
         small = length <= SMALL_BYTES and header[12] <= FEW_RECORDS
-        parted = not across_gaps and group and group[-1].spans[-1].end != batch.spans[0].source
-        if group and (not small or parted or size + length > MOST_BYTES):
+        if group and (not small or size + length > MOST_BYTES or _are_parted(group[-1], batch, across_gaps)):
             yield from _as_one(group)
             group, size = [], 0
         if small:
@@ -94,6 +96,12 @@ def joined(batches: Sequence[Copyable], *, across_gaps: bool = True) -> Iterator
         else:
             yield batch
     yield from _as_one(group)
+
+
+def _are_parted(before: Copyable, batch: Copyable, across_gaps: bool) -> bool:
+    if before.header.leader_epoch != batch.header.leader_epoch:
+        return True
+    return not across_gaps and before.spans[-1].end != batch.spans[0].source
 
 
 def _as_one(group: list[Copyable]) -> Sequence[Copyable]:

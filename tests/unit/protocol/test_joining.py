@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.copier.source.joining import FEW_RECORDS, LEAST, MOST_BYTES, joined, read_joining
 from anabranch.protocol.gap_records import OffsetSpan
+from anabranch.protocol.joining import FEW_RECORDS, LEAST, MOST_BYTES, joined, read_joining
 from anabranch.protocol.reading import Copyable, Reading, read
 from anabranch.records.decode import decode
 from anabranch.records.encode import encode
