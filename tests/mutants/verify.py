@@ -188,6 +188,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "what a running link has just written is called another producer's",
     ),
     Mutant(
+        "verify-led-over-is-foreign",
+        "spark/verify/past_pins.py",
+        "record.wanted.spec.back_of == link_id",
+        "record.wanted.spec.back_of == ''",
+        "what applications write on the target since they were led over is called unexpected",
+    ),
+    Mutant(
         "verify-marker-is-a-record",
         "spark/verify/past_pins.py",
         "        if not header.is_control\n",

@@ -116,9 +116,17 @@ def start_steps(leg: Leg) -> tuple[MigrationStep, ...]:
 
 
 def verify_steps(leg: Leg) -> tuple[MigrationStep, ...]:
-    """A comparison of what the leg's link has copied, in between."""
+    """A comparison of what the leg's link has copied, in between; and of all that the one before it had.
+
+    That can be compared to its end only once the wave was switched, and only until its links are deleted.
+    """
     topics = counted(len(leg.wave.topics), "topic")
-    return (MigrationStep(StepKind.VERIFY, leg.link, f"compare {topics} on both clusters"),)
+    now = MigrationStep(StepKind.VERIFY, leg.link, f"compare {topics} on both clusters")
+    if not leg.number:
+        return (now,)
+    before = leg.at(leg.number - 1)
+    text = f"compare all that {before.link} had copied from {before.here} to {before.there}"
+    return (MigrationStep(StepKind.VERIFY, before.link, text), now)
 
 
 def complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:

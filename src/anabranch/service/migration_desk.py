@@ -5,16 +5,18 @@ Each may be asked again by whoever goes on with a run: what it has started is lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import ConfigError, RefusedError
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part
+from anabranch.model.counted import counted
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.reasons import Reason, Severity
 from anabranch.operations.jobs.outcome import last_error
@@ -37,6 +39,8 @@ from anabranch.verify.report import ComparisonVerdict
 
 STOP_S = 30.0
 """How long runs that were asked to end are waited for before that is told."""
+_NAMED = 3
+"""Lanes that were not compared which a refusal names."""
 
 
 @dataclass(eq=False)
@@ -186,6 +190,15 @@ class ServiceMigrationDesk:
         await run_hook(name, command, told, self.unwanted)
 
 
+def _findings(report: Mapping[str, Any]) -> Iterator[str]:
+    """What a report tells beside its verdict: how many records of each kind, and what was not compared."""
+    yield from (f"{count:,} {kind}" for kind, count in report["counts"].items() if count)
+    left = report["not_compared"]
+    yield from (f"{one['lane']} was not compared: {one['reason']}" for one in left[:_NAMED])
+    if len(left) > _NAMED:
+        yield f"{counted(len(left) - _NAMED, 'more lane')} not compared"
+
+
 def _verdict(link: str, found: VerifyStatus) -> str:
     """The comparison's id, if it found both sides equal; raises DifferentCopyError."""
     report = found.own_report
@@ -194,5 +207,5 @@ def _verdict(link: str, found: VerifyStatus) -> str:
         raise DifferentCopyError(link, "nothing", f": {why}" if why else "")
     verdict = ComparisonVerdict(report["verdict"])
     if verdict is not ComparisonVerdict.EQUAL:
-        raise DifferentCopyError(link, verdict.value, f", {found.run.differing:,} records differ")
+        raise DifferentCopyError(link, verdict.value, "".join(f"; {one}" for one in _findings(report)))
     return found.run.run

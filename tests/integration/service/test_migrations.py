@@ -168,6 +168,13 @@ def test_a_wave_goes_there_and_back_and_there_again(
             in_threads(served, threads)
         monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
         monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        assert not_compared(typed(run, "complete", name)) == [f"what {name}-orders has copied was not compared"]
+        assert typed(run, "verify", name)["state"] == "done"
+        links = (("new", f"{name}-orders"), ("old", f"{name}-orders-back"))
+        for at, link in links if jobs == "spark" else ():
+            told = served.get(f"/api/v1/clusters/{at}/links/{link}/verification")["report"]
+            assert told["verdict"] == "equal" and told["lanes"]
+        assert not_compared(typed(run, "complete", name)) == []
         typed(run, "hold", name, "--reason", "not before Monday")
         assert "not before Monday" in str(typed_refused(run, "reverse", name, "--execute"))
         typed(run, "release", name, "--wave", "orders")
@@ -183,6 +190,12 @@ def test_a_wave_goes_there_and_back_and_there_again(
         assert wave_of(served, name)["state"] == "completed"
         assert served.get("/api/v1/links")["links"] == [] or until_no_links(served)
         assert "it is completed" in typed(run, "switch", name, code=3)
+
+
+def not_compared(planned: Any) -> list[str]:
+    """What a dry run warns of that nobody has compared, but for since when."""
+    told = [one["what"] for one in planned["plan"]["reasons"]]
+    return [one.removesuffix(" since the wave was switched") for one in told if "not compared" in one]
 
 
 def topics_of(cluster: SandboxCluster) -> list[str]:

@@ -11,17 +11,21 @@ import pytest
 from anabranch.config.verifyspec import VerifyOptions
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.simulated.cluster import SimulatedCluster
 from anabranch.kafka.simulated.transactions import append_marker
+from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.records.encode import body_of, seal
 from anabranch.records.header import read_header
 from anabranch.records.record import Record, TimestampType
 from anabranch.spark.verify import mismatches, past_pins
+from anabranch.state.topics.control import Links, ensure_topics
 from anabranch.verify.past import PastPin
 from anabranch.verify.pins import Pin
 from qa import comparing as verify
+from qa.blocking import between
 from tests.unit.link_lab import LINK, TARGET_END, TO_A, TO_B, Lab, lab
 
 pytestmark = pytest.mark.unit
@@ -63,11 +67,11 @@ def appended(both: Lab, at: TopicPartition, producer: int, records: int = 2) -> 
 def look(both: Lab, pins: tuple[Pin, ...], link: str = LINK) -> list[PastPin]:
     """What the comparison's end finds."""
 
-    async def ask(cluster: Cluster) -> list[PastPin]:
-        found = await ends(cluster, [pin.target for pin in pins])
-        return await past_pins.past_pins(cluster, link, pins, {at: end for at, (_, end) in found.items()}, 0.0)
+    async def ask(source: Cluster, target: Cluster) -> list[PastPin]:
+        found = await ends(target, [pin.target for pin in pins])
+        return await past_pins.past_pins(source, target, link, pins, {at: end for at, (_, end) in found.items()}, 0.0)
 
-    return both.on(both.target, ask)
+    return between(both.source, both.target, ask)
 
 
 def test_a_record_behind_the_last_copy_is_foreign(both: Lab) -> None:
@@ -78,6 +82,40 @@ def test_a_record_behind_the_last_copy_is_foreign(both: Lab) -> None:
     first, second = look(both, pins)
     assert (first.is_told, first.foreign) == (True, ((TARGET_END, TARGET_END + 2),))
     assert (second.is_told, second.foreign) == (True, ())
+
+
+def test_what_applications_write_behind_the_copies_is_not_foreign_once_they_were_led_over(both: Lab) -> None:
+    """The way back begins where the copies end; another link's is none."""
+    pins = verify.plan(both.source, both.target, LINK, VerifyOptions()).pins
+    appended(both, TO_A, OTHER)
+
+    async def store(cluster: Cluster, back_of: str) -> None:
+        await ensure_topics(cluster)
+        links = Links(cluster)
+        await links.sync()
+        spec = LinkSpec(f"{back_of}-back", ClusterRef("new", "n"), ClusterRef("old", "o"), back_of=back_of)
+        await links.put(LinkRecord(WantedState(spec), ("n",), 1))
+
+    both.on(both.source, lambda cluster: store(cluster, "another"))
+    assert look(both, pins)[0].foreign == ((TARGET_END, TARGET_END + 2),)
+    both.on(both.source, lambda cluster: store(cluster, LINK))
+    first, second = look(both, pins)
+    assert (first.foreign, first.is_told, first.reason) == ((), False, ""), "its cleaner may follow what they write"
+    assert second.is_told, "nobody has written there"
+
+
+def test_who_may_not_read_of_links_on_the_source_is_told_of_records_behind_the_copies(
+    both: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link's own principal needs no more rights than before."""
+    pins = verify.plan(both.source, both.target, LINK, VerifyOptions()).pins
+    appended(both, TO_A, OTHER)
+
+    async def refused(*_: object) -> list[str]:
+        raise PermissionDeniedError("old", "User:link", "Describe", "topic __anabranch_links")
+
+    monkeypatch.setattr(past_pins, "present", refused)
+    assert look(both, pins)[0].foreign == ((TARGET_END, TARGET_END + 2),)
 
 
 def test_a_marker_is_nobodys_record_and_an_own_batch_is_no_foreign_one(both: Lab) -> None:

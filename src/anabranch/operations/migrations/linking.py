@@ -178,8 +178,10 @@ async def caught_up(scene: Scene) -> Result:
 
 
 async def verify(scene: Scene) -> Result:
-    """Compare what the leg's link has copied."""
-    return {"comparison": await scene.desk.verify(scene.leg.there, scene.subject, scene.run.began_ms)}
+    """Compare what the leg's link has copied, or that of a leg before it."""
+    leg = scene.leg.of_link(scene.subject)
+    assert leg is not None, f"{scene.subject} is no link of {scene.leg.migration.name}"
+    return {"comparison": await scene.desk.verify(leg.there, leg.link, scene.run.began_ms)}
 
 
 async def pause_link(scene: Scene) -> Result:

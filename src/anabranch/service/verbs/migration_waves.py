@@ -68,20 +68,30 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
     """What is against it, or worth a look, beside what its steps would meet; a lost cluster can be compared no more."""
-    if verb not in LEADS:
-        return []
     found = []
     name, wave = known.kept.name, stands.wave.name
+    if verb is WaveVerb.COMPLETE and stands.leg.leads_back and stands.lost is None and stands.gone is None:
+        found += _uncompared(known, stands, stands.leg.at(stands.leg.number - 1).link, " since the wave was switched")
+    if verb not in LEADS:
+        return found
     if why := known.kept.holds.get(wave) or known.kept.holds.get(""):
         part = f" --wave {wave}" if wave in known.kept.holds else ""
         fix = f"`anabranch migrate release {name}{part}`"
         found.append(Reason.found(Severity.ERROR, f"wave {wave} is held: {why}", fix))
+    if asked.lost is None:
+        found += _uncompared(known, stands, stands.leg.link)
+    return found
+
+
+def _uncompared(known: KnownMigration, stands: WaveStanding, link: str, since: str = "") -> list[Reason]:
+    """A warning where no comparison has ended on the leg where the wave stands."""
+    name, wave = known.kept.name, stands.wave.name
     checked = [run for run in known.runs if (run.wave, run.journal["what"]) == (wave, WaveVerb.VERIFY.value)]
     done = (run for run in checked if run.state == WaveRunState.DONE.value)
-    if asked.lost is None and not any(run.journal["leg"] == stands.leg.number for run in done):
-        fix = f"`anabranch migrate verify {name} --wave {wave}`"
-        found.append(Reason.found(Severity.WARNING, f"what {stands.leg.link} has copied was not compared", fix))
-    return found
+    if any(run.journal["leg"] == stands.leg.number for run in done):
+        return []
+    fix = f"`anabranch migrate verify {name} --wave {wave}`"
+    return [Reason.found(Severity.WARNING, f"what {link} has copied was not compared{since}", fix)]
 
 
 def _approval(migration: Migration, run: WaveRun) -> list[Reason]:

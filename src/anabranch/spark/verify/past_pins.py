@@ -8,14 +8,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from anabranch.config.verifyspec import VerifySpec
 from anabranch.kafka.cluster import Cluster
+from anabranch.kafka.errors import PermissionDeniedError
 from anabranch.kafka.security import open_cluster
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import OffsetMap
 from anabranch.protocol.claims import ClaimLog
 from anabranch.spark.verify.log_ranges import Bounds
+from anabranch.state.codecs import topics as control_topics
 from anabranch.state.maps.reading import LinkMaps, read_maps
 from anabranch.state.maps.rebuild import LogRange, headers
+from anabranch.state.topics.control import Links, present
 from anabranch.state.topics.journal import Journal
 from anabranch.verify.past import PastBatch, PastPin, nothing_past, past, tail_start, untold
 from anabranch.verify.pins import Pin
@@ -32,19 +35,30 @@ def read_past_pins(spec: VerifySpec, ends: Mapping[TopicPartition, Bounds]) -> l
         return [untold(pin) for pin in spec.pins]
 
     async def ask() -> list[PastPin]:
-        async with open_cluster(spec.target) as target:
-            return await past_pins(target, spec.link, spec.pins, {one: end for one, (_, end) in ends.items()})
+        logs = {one: end for one, (_, end) in ends.items()}
+        async with open_cluster(spec.source) as source, open_cluster(spec.target) as target:
+            return await past_pins(source, target, spec.link, spec.pins, logs)
 
     return asyncio.run(ask())
 
 
 async def past_pins(
-    target: Cluster, link_id: str, pins: Sequence[Pin], ends: Mapping[TopicPartition, int], timeout: float = TIMEOUT_S
+    source: Cluster,
+    target: Cluster,
+    link_id: str,
+    pins: Sequence[Pin],
+    ends: Mapping[TopicPartition, int],
+    timeout: float = TIMEOUT_S,
 ) -> list[PastPin]:
-    """Each pin's lane up to ``ends``, which the target's logs had before this was called; raises ClusterError."""
+    """Each pin's lane up to ``ends``, which the target's logs had before this was called; raises ClusterError.
+
+    Of a link that has a way back nothing is foreign past the pins: applications write there since they were led over.
+    """
     grown = {pin.source for pin in pins if ends[pin.target] > pin.target_to}
     if not grown:
         return [nothing_past(pin) for pin in pins]
+    if await _has_way_back(source, link_id):
+        return [untold(pin) if pin.source in grown else nothing_past(pin) for pin in pins]
     try:
         maps = await _maps(target, link_id, grown, timeout)
     except UnknownLinkError as error:
@@ -65,6 +79,20 @@ async def past_pins(
             return past(pin, lane.ranges, await _tail(target, pin, lane.ranges, ends[pin.target], claims))
 
     return list(await asyncio.gather(*(one(pin) for pin in pins)))
+
+
+async def _has_way_back(source: Cluster, link_id: str) -> bool:
+    """Whether a link is the way back of this one, which is stored on its target, this one's source.
+
+    It was made where the copies end.  Who may not read of links there has none as far as it knows.
+    """
+    links = Links(source)
+    try:
+        if await present(source, [control_topics.LINKS]):
+            await links.sync()
+    except PermissionDeniedError:
+        return False
+    return any(record.wanted.spec.back_of == link_id for record in links.links.values())
 
 
 async def _maps(target: Cluster, link_id: str, wanted: Collection[TopicPartition], timeout: float) -> LinkMaps:
