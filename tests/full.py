@@ -51,7 +51,7 @@ CHAPTERS: Mapping[str, tuple[str, ...]] = {
     "migrations": ("tests/integration/migrations",),
     "kills": ("tests/integration/kills",),
     "all-kills": ("tests/integration/kills/test_killed_everywhere.py",),
-    "single-kills": ("tests/integration/kills/test_killed_once.py",),
+    "single-kills": ("tests/integration/kills/test_killed_once.py", "tests/integration/kills/test_killed_lost.py"),
     "spark": ("tests/integration/spark",),
     "streams": ("tests/integration/streams",),
     "sinks": ("tests/integration/streams/sinks", "tests/integration/streams/test_kafka_sink_kills.py"),

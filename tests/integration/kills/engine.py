@@ -75,9 +75,11 @@ def _hasten() -> None:
     """
     from anabranch.kafka.groups import snapshot
     from anabranch.operations.links import delete, run, stop
-    from anabranch.service.verbs import migrations
+    from anabranch.operations.migrations import lost
+    from anabranch.service.verbs import migration_waves, migrations
 
     migrations.WATCH_S = 0.0
+    migration_waves.LOOK_LOST_S = lost.LOOK_LOST_S = 0.5  # what was killed does not answer later either
     migrating.LOOK_S = migrating.LOOK_END_S = 0.05
     snapshot.SETTLE_S = 0.3
     delete._SILENCE_MS = 400

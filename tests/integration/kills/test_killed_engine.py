@@ -133,7 +133,7 @@ WITHOUT_CLUSTER = {
 
 
 def test_each_kind_of_step_is_in_an_itinerary(tmp_path: Path) -> None:
-    """So that none is left out of those that an engine is killed in; engines die in others in test_*_lost.py."""
+    """So that none is left out of those that an engine is killed in; engines die in others in test_killed_lost.py."""
     found: set[StepKind] = set()
     for order, trips in ITINERARIES.values():
         migration = migration_of("move", tmp_path, order)
