@@ -169,7 +169,8 @@ test("a switch shows its pause as it runs, and is given up before the point of n
   sound(other);
 });
 
-test("a wave is switched, and led back, each with the pause in milliseconds", async () => {
+test("a wave is switched while applications write, and led back, each with the pause in milliseconds", async () => {
+  await stand.say("write");
   await applied(page, "Switch wave orders");
   await dialog(page).getByText(/The switch of wave orders is done; applications were held up for [\d,]+ ms\./).waitFor();
   await close(page);
@@ -184,6 +185,8 @@ test("a wave is switched, and led back, each with the pause in milliseconds", as
   await dialog(page).getByText(/The reverse of wave orders is done/).waitFor();
   await close(page);
   await wave(page, "orders").getByText("Its applications are on old; move-orders-2 copies to new.").waitFor();
+  // Each of their records is on both clusters once, in order.
+  assert.ok((await stand.say("written")) > 0);
   sound(page);
 });
 

@@ -1,11 +1,13 @@
 """``python -m tests.integration.web.migration_stand``: the service beside real clusters, and a migration.
 
 Links run in threads of this process in place of Spark, and everything else is the service's own.  The fence of the
-migration is a hook that waits until it is told to go on, so that whoever looks sees applications held up.
+migration is a hook that has applications pause and then waits until it is told to go on, so that whoever looks sees
+them held up; its release has them go on, where they belong then.
 
 Prints one line of JSON as the other stands do.  Words on standard input, each answered by a line: ``go`` has hooks go
-on, ``wait`` has those that begin from now on wait again, ``committed SIDE`` says where the group stands on a cluster.
-The end of the input ends it all.
+on, ``wait`` has those that begin from now on wait again, ``committed SIDE`` says where the group stands on a cluster;
+from ``write`` on applications write all the time, and ``written`` ends that and says how much they wrote, once both
+clusters hold it.  The end of the input ends it all.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import itertools
 import json
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -30,6 +33,7 @@ from qa.brokers import STEADY
 from qa.service import serving, until
 from tests.integration.links.groups import commit, committed
 from tests.integration.links.lab import Running, link
+from tests.integration.links.test_migration_switch import values
 from tests.integration.links.topics import create, numbered, produce
 from tests.simulated import Simulated
 
@@ -90,9 +94,56 @@ class ThreadDesk(ServiceMigrationDesk):
         return "compared"
 
 
+_PAUSE = 'echo $$ > stop; until [ -e gate ] && [ "$(cat paused)" = $$ ]; do sleep 0.1; done'
+_GO_ON = 'printf %s "$ANABRANCH_AT" > at; rm -f stop'
+
+
+class Applications:
+    """Somebody who writes one record after the other where hooks lead; ``stop`` and ``paused`` name who holds them."""
+
+    def __init__(self, sides: Mapping[str, SandboxCluster], directory: Path) -> None:
+        self.sides, self._directory = sides, directory
+        self._writes, self._ends = threading.Event(), threading.Event()
+        self._wrote = 0
+        (directory / "at").write_text("old")
+        (directory / "paused").touch()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        stop = self._directory / "stop"
+        while not self._ends.wait(0.02):
+            try:
+                held = stop.read_text()
+            except FileNotFoundError:
+                if self._writes.is_set():
+                    at = (self._directory / "at").read_text()
+                    produce(self.sides[at], TOPIC, numbered(1, first=RECORDS + self._wrote))
+                    self._wrote += 1
+                continue
+            (self._directory / "paused").write_text(held)
+
+    def write(self) -> None:
+        """From here on."""
+        self._writes.set()
+
+    def written(self) -> int:
+        """No more; how many records they have written, each of which both clusters hold in order."""
+        self._writes.clear()
+        until(lambda: all(len(values(one, TOPIC)) == RECORDS + self._wrote for one in self.sides.values()))
+        old, new = (values(one, TOPIC) for one in self.sides.values())
+        assert old == new and len({*old}) == len(old)
+        return self._wrote
+
+    def end(self) -> None:
+        """Nobody writes any more."""
+        self._ends.set()
+        self._thread.join()
+
+
 def document(approvers: list[str]) -> dict[str, object]:
     """The migration's file."""
-    hooks = {"fence": "stop-producers"}
+    hooks = {"fence": "stop-producers", "release": "start-producers"}
     wave = {"name": WAVE, "topics": [TOPIC], "groups": [GROUP], "fences": ["hook"], "hooks": hooks}
     return {
         "version": 1,
@@ -105,11 +156,11 @@ def document(approvers: list[str]) -> dict[str, object]:
     }
 
 
-def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
+def obey(sides: Mapping[str, SandboxCluster], gate: Path, applications: Applications) -> None:
     """What standard input says, until its end."""
     for line in sys.stdin:
         word, *told = line.split()
-        found = None
+        found: int | None = None
         if word == "go":
             gate.touch()
         elif word == "wait":
@@ -122,6 +173,10 @@ def obey(sides: Mapping[str, SandboxCluster], gate: Path) -> None:
             for broker in side.brokers:
                 broker.start()
             side.wait_ready()
+        elif word == "write":
+            applications.write()
+        elif word == "written":
+            found = applications.written()
         elif word == "committed":
             position = committed(sides[told[0]], GROUP, [(TOPIC, 0)])[TOPIC, 0]
             found = None if position is None else position[0]
@@ -144,8 +199,13 @@ def main(arguments: Sequence[str]) -> None:
         create(old, TOPIC)
         produce(old, TOPIC, numbered(RECORDS), batch=50)
         commit(old, GROUP, {(TOPIC, 0): (READ, "noted")})
-        gate, threads = directory / "gate", Threads(sides, stack)
-        hooks = {"stop-producers": ("/bin/sh", "-c", f"until [ -e '{gate}' ]; do sleep 0.1; done")}
+        gate, threads, applications = directory / "gate", Threads(sides, stack), Applications(sides, directory)
+        stack.callback(applications.end)
+        within = f"cd '{directory}'; "
+        hooks = {
+            "stop-producers": ("/bin/sh", "-c", within + _PAUSE),
+            "start-producers": ("/bin/sh", "-c", within + _GO_ON),
+        }
         known = {"old": old.context(), "new": new.context()}
         with serving(str(directory / "store.db"), known, directory, hooks=hooks) as served:
             migrating = served.instance.migrating
@@ -163,7 +223,7 @@ def main(arguments: Sequence[str]) -> None:
             }
             print(json.dumps(told), flush=True)
             try:
-                obey(sides, gate)
+                obey(sides, gate, applications)
             finally:
                 gate.touch()
                 threads.end()
