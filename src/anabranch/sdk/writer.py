@@ -6,7 +6,8 @@ Invariants
     P2  a call finds either the old client or the new one (`quick`).
     P3  what a callback writes goes where the message went that it is called for: whoever pauses waits for it.
     P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
-        up do they run in the session's thread.  Those of statistics and errors count as outstanding, too: the client's
+        up, or for some seconds where the cluster is lost and nothing else is waited for, do they run in the session's
+        thread.  Those of statistics and errors count as outstanding, too: the client's
         library does not tell them from those of messages.
     P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted;
         nothing more is handed over there, in callbacks neither.
@@ -372,9 +373,12 @@ class RoutedWriter(RoutedClient):
         self._pause(monotonic() + _FLUSH_S, serves=late)
 
     def prepared(self, switch: str, deadline_ms: int, lost: bool) -> None:
-        """Half of the time is the application's; only then are its callbacks run by somebody else."""
-        left = max(0.0, (deadline_ms - now_ms()) / 1000)
-        self._deadline = monotonic() + left / 2
+        """Half of the time is the application's; only then are its callbacks run by somebody else.
+
+        Of a cluster that is lost nothing comes any more that the application would have to be waited for.
+        """
+        half = max(0.0, (deadline_ms - now_ms()) / 1000) / 2
+        self._deadline = monotonic() + (min(half, _IDLE_S) if lost else half)
         self.told(lambda orders: orders.on_prepare(switch, lost))
 
     def forked(self) -> None:
