@@ -34,6 +34,7 @@ from anabranch.sdk.gate import Gate
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
+from anabranch.sdk.reports import Reports
 from anabranch.sdk.routed import RoutedClient
 from anabranch.sdk.sent import Sent
 
@@ -51,7 +52,10 @@ class RoutedWriter(RoutedClient):
         super().__init__(settings, given, ClientRole.PRODUCER, settings.topics, "")
         self._gate = Gate()
         self._cell: list[Way] = [SHUT]
-        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
+        told = _telling(weakref.ref(self))
+        self._reports = Reports(given, told)
+        counted = self._reports.told if self._reports.are_counted else None
+        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self), counted)
         self._pausing, self._registering = threading.Lock(), threading.Lock()
         self._serving: list[int] = []
         self._detours = self._doubts = 0
@@ -59,7 +63,7 @@ class RoutedWriter(RoutedClient):
         self._deadline = 0.0
         self._in_transaction = False
         self._is_transactional = self._must_init = False
-        self._linked, self._sent = Linked(), Sent(given)
+        self._linked, self._sent = Linked(), Sent(given, told)
         self._end = _CLOSED
         self._session.register()
         self._session.follow()
@@ -80,6 +84,7 @@ class RoutedWriter(RoutedClient):
     def produce_within(self, timeout: float, topic: str, *rest: Any) -> None:
         """Produce, held back for so long at most."""
         value, key, partition, callback, timestamp, headers = rest
+        callback = self._reports.told(callback)
 
         def hand_over(inner: Any, there: str) -> None:
             try:
@@ -134,6 +139,7 @@ class RoutedWriter(RoutedClient):
     def try_produce(self, topic: str, *rest: Any) -> bool:
         """Hand over unless that would have to wait; whether it did."""
         value, key, partition, callback, timestamp, headers = rest
+        callback = self._reports.told(callback)
         self._gate.enter()
         try:
             hand_over, names, _ = self._cell[0]
@@ -156,6 +162,11 @@ class RoutedWriter(RoutedClient):
             self._detours += 1
             if not isinstance(error, BufferError):
                 self._counts.failed(str(error))
+
+    def reported(self, words: str) -> None:
+        """Something went wrong, of which a callback is told."""
+        with self._changed:
+            self._counts.failed(words)
 
     def _learn(self, topic: str) -> None:
         """Have the service say where a topic leads; raises MayNotError, RouteProblemError, NoRouteError."""
@@ -282,7 +293,8 @@ class RoutedWriter(RoutedClient):
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
             left, life = self._inner, self._sent.another()
-            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target, **life.callbacks)), 0
+            given = self._configured(target, **life.callbacks, **self._reports.callbacks)
+            self._inner, self._doubts = confluent_kafka.Producer(given), 0
             self._sent.goes_on(left, life)
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
@@ -392,3 +404,12 @@ class RoutedWriter(RoutedClient):
             self._counts.records = self._gate.passed() - self._detours
             self._counts.bytes = max(self._counts.bytes, self._sent.bytes)
             return self._counts.report()
+
+
+def _telling(client: Callable[[], RoutedWriter | None]) -> Callable[[Any], None]:
+    def failed(error: Any) -> None:
+        one = client()
+        if one is not None:
+            one.reported(str(error))
+
+    return failed

@@ -9,26 +9,17 @@ import pytest
 
 from anabranch.sdk import Consumer, settling
 from anabranch.sdk.settling import Settling
+from tests.unit.clock import Clock
 from tests.unit.sdk.stand import SETTINGS, PlainConsumer, Told, put_in
 
 pytestmark = pytest.mark.unit
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The one by which members settle."""
     put_in(monkeypatch)
-    made = Clock()
+    made = Clock(100.0)
     monkeypatch.setattr(settling, "monotonic", made)
     return made
 
