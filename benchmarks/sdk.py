@@ -2,16 +2,19 @@
 
 One real broker and the route service as a process.  The client SDK and plain confluent-kafka take turns at the same
 work in one process: writing records of 100 bytes and of 1,000 with a callback for each, polling after each, and reading
-them with ``poll`` or ``consume``.  Compared is the processor time of the thread that calls, in which all is that the
-SDK adds: what else the machine does meanwhile is not in it.  Each turn of the one is set against the turn of the other
-beside it, who is first changes, and the median of these ratios is told with its quartiles.  Records per second are by
-the clock.  Writes the section ``sdk`` of ``build/bench.json``.  Takes five minutes.
+them with ``poll`` or ``consume``; writing as well where failures alone are told, without callbacks.  The same is done
+by clients of the SDK that have just gone over from another cluster, which is the same broker by another name.
+Compared is the processor time of the thread that calls, in which all is that the SDK adds: what else the machine does
+meanwhile is not in it.  Each turn of the one is set against the turn of the other beside it, who is first changes, and
+the median of these ratios is told with its quartiles.  Records per second are by the clock.  Writes the section ``sdk``
+of ``build/bench.json``.  Takes ten minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import os
 import statistics
 import tempfile
 import time
@@ -31,19 +34,46 @@ from qa.brokers import create_topics
 from qa.route_service import RouteProcess
 
 SIZES = (100, 1000)
+HERE, BEFORE = "here", "before"
 COUNT = 200_000
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Records per second of both, and the processor time of the SDK as a part of the plain client's, turn by turn:
-    median and quartiles."""
+    """Records per second of both; turn by turn the SDK's speed as a part of the plain client's, and its processor time:
+    medians, and quartiles of the latter."""
 
     work: str
     plain: float
     sdk: float
+    clock: float
     ratio: float
     quartiles: tuple[float, float]
+
+
+class Route:
+    """Leads each code that a client of the benchmark names, by the service; ``here`` and ``before`` are one broker."""
+
+    def __init__(self, service: RouteProcess, scratch: Path) -> None:
+        self._service, self._cache = service, scratch / "cache"
+        self._token = scratch / "token"
+        self._token.write_text(service.tokens["client"])
+
+    def lead(self, cluster: str) -> None:
+        """Each client goes over as it hears of it."""
+        self._service.publish({"codes": {"orders": {"cluster": cluster}}})
+
+    def named(self, cluster: str) -> dict[str, Any]:
+        """The configuration of a client that begins on this cluster."""
+        self.lead(cluster)
+        found = {"cluster.code": "orders", "route.service": self._service.url}
+        return {**found, "route.token.file": str(self._token), "route.cache.dir": str(self._cache)}
+
+    def moved(self, client: Any, work: Callable[[], object]) -> None:
+        """Have a client that works go over."""
+        self.lead(HERE)
+        while client.route.cluster != HERE or getattr(client, "is_switching", False):
+            work()
 
 
 def main() -> None:
@@ -52,48 +82,72 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args()
-    (cluster,) = start_clusters([ClusterSpec("here")])
-    with tempfile.TemporaryDirectory() as name, cluster, RouteProcess(Path(name), {"here": cluster.context()}) as route:
-        route.publish({"codes": {"orders": {"cluster": "here"}}})
-        token = Path(name) / "token"
-        token.write_text(route.tokens["client"])
-        plain = {"bootstrap.servers": cluster.bootstrap}
-        code = {"cluster.code": "orders", "route.service": route.url}
-        code |= {"route.token.file": str(token), "route.cache.dir": str(Path(name) / "cache")}
-        found = [one for size in SIZES for one in _of_size(cluster, size, arguments.turns, plain, code)]
+    load = os.getloadavg()[0]
+    (cluster,) = start_clusters([ClusterSpec(HERE)])
+    names = {HERE: cluster.context(), BEFORE: cluster.context()}
+    with tempfile.TemporaryDirectory() as name, cluster, RouteProcess(Path(name), names) as service:
+        route = Route(service, Path(name))
+        found = [one for size in SIZES for one in _of_size(cluster, size, arguments.turns, route)]
     for one in found:
         low, high = one.quartiles
         print(
-            f"{one.work:<24} plain {one.plain:>9,.0f}/s   SDK {one.sdk:>9,.0f}/s   "
-            f"SDK : plain, busy {one.ratio:.3f} ({low:.3f} to {high:.3f})"
+            f"{one.work:<34} plain {one.plain:>9,.0f}/s   SDK {one.sdk:>9,.0f}/s   "
+            f"SDK : plain, by the clock {one.clock:.3f}, busy {one.ratio:.3f} ({low:.3f} to {high:.3f})"
         )
+    print(f"load before {load:.1f}, at the end {os.getloadavg()[0]:.1f}")
     report.write("sdk", [asdict(one) for one in found], arguments.output)
 
 
-def _of_size(cluster: Any, size: int, turns: int, plain: Mapping[str, Any], code: Mapping[str, Any]) -> list[Compared]:
-    count, topic = COUNT, f"records-{size}"
+def _of_size(cluster: Any, size: int, turns: int, route: Route) -> list[Compared]:
+    count, topic, plain = COUNT, f"records-{size}", {"bootstrap.servers": cluster.bootstrap}
     create_topics(cluster, [NewTopic(topic, 3)])
-    writes = _compared(
-        f"write {size} bytes",
-        turns,
-        lambda _: _written(confluent_kafka.Producer(dict(plain)), topic, count, size),
-        lambda _: _written(sdk.Producer(dict(code)), topic, count, size),
-    )
 
-    def reads(how: str, read: Callable[[Any, str, int], Took]) -> Compared:
+    def writes(more: Mapping[str, Any], calls_back: bool) -> Sides:
+        def there(_: int) -> Took:
+            return _written(sdk.Producer({**route.named(HERE), **more}), topic, count, size, calls_back)
+
+        def moved(_: int) -> Took:
+            producer = sdk.Producer({**route.named(BEFORE), **more})
+            producer.produce(topic, bytes(size))
+            route.moved(producer, lambda: producer.poll(0.1))
+            return _written(producer, topic, count, size, calls_back)
+
+        return {
+            "": lambda _: _written(confluent_kafka.Producer({**plain, **more}), topic, count, size, calls_back),
+            "there": there,
+            "after a switch": moved,
+        }
+
+    def reads(how: str, read: Read) -> Sides:
+        def named(turn: int, side: str) -> dict[str, Any]:
+            return {"group.id": f"{how}-{side}-{turn}", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+
+        def moved(turn: int) -> Took:
+            consumer = subscribed(sdk.Consumer({**route.named(BEFORE), **named(turn, "moved")}))
+            while consumer.poll(0.1) is None:
+                pass
+            route.moved(consumer, lambda: consumer.poll(0))
+            return _read(consumer, count, read)
+
+        def subscribed(consumer: Any) -> Any:
+            consumer.subscribe([topic])
+            return consumer
+
         def plainly(turn: int) -> Took:
-            return read(confluent_kafka.Consumer({**plain, **_group(f"plain-{turn}")}), topic, count)
+            return _read(subscribed(confluent_kafka.Consumer({**plain, **named(turn, "plain")})), count, read)
 
-        def ours(turn: int) -> Took:
-            return read(sdk.Consumer({**code, **_group(f"sdk-{turn}")}), topic, count)
+        def there(turn: int) -> Took:
+            return _read(subscribed(sdk.Consumer({**route.named(HERE), **named(turn, "sdk")})), count, read)
 
-        return _compared(f"{how} {size} bytes", turns, plainly, ours)
+        return {"": plainly, "there": there, "after a switch": moved}
 
-    return [writes, reads("poll", _polled), reads("consume", _consumed)]
-
-
-def _group(name: str) -> dict[str, Any]:
-    return {"group.id": name, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    works = {
+        "write": writes({}, True),
+        "write, failures told": writes({"delivery.report.only.error": True}, False),
+        "poll": reads("poll", _polled),
+        "consume": reads("consume", _consumed),
+    }
+    return [one for name, sides in works.items() for one in _compared(f"{name} {size} bytes", turns, sides)]
 
 
 @dataclass(frozen=True)
@@ -105,30 +159,39 @@ class Took:
     busy: float
 
 
-def _compared(work: str, turns: int, plain: Callable[[int], Took], ours: Callable[[int], Took]) -> Compared:
-    plain(-1)  # warms the broker
-    ours(-1)
-    pairs = []
+Sides = dict[str, Callable[[int], Took]]
+"""Who does a work, a turn of it; the plain client is the one without a name."""
+Read = Callable[[Any], list[Any]]
+
+
+def _compared(work: str, turns: int, sides: Sides) -> list[Compared]:
+    for side in sides.values():  # warms the broker
+        side(-1)
+    rounds: list[dict[str, Took]] = []
     for turn in range(turns):
-        if turn % 2:
-            second = ours(turn)
-            pairs.append((plain(turn), second))
-        else:
-            pairs.append((plain(turn), ours(turn)))
-    ratios = [mine.busy / other.busy for other, mine in pairs]
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    one, other = (statistics.median(took.count / took.wall for took in side) for side in zip(*pairs, strict=True))
-    return Compared(work, one, other, middle, (low, high))
+        order = list(sides) if turn % 2 == 0 else list(reversed(sides))
+        rounds.append({name: sides[name](turn) for name in order})
+    found = []
+    for name in sides:
+        if name:
+            ratios = [one[name].busy / one[""].busy for one in rounds]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            clock = statistics.median(one[""].wall / one[name].wall for one in rounds)
+            plain, ours = (statistics.median(one[side].count / one[side].wall for one in rounds) for side in ("", name))
+            words = work if name == "there" else f"{work}, {name}"
+            found.append(Compared(words, plain, ours, clock, middle, (low, high)))
+    return found
 
 
-def _written(producer: Any, topic: str, count: int, size: int) -> Took:
+def _written(producer: Any, topic: str, count: int, size: int, calls_back: bool) -> Took:
     """From the first call to the last acknowledgement."""
     refused = []
 
-    def delivered(error: Any, _: Any) -> None:
+    def hears(error: Any, _: Any) -> None:
         if error is not None:
             refused.append(error)
 
+    delivered = hears if calls_back else None
     value, key = bytes(size), b"key"
     producer.produce(topic, value=value, key=key, on_delivery=delivered)
     producer.flush()
@@ -149,30 +212,24 @@ def _written(producer: Any, topic: str, count: int, size: int) -> Took:
     return took
 
 
-def _polled(consumer: Any, topic: str, count: int) -> Took:
+def _polled(consumer: Any) -> list[Any]:
+    message = consumer.poll(1.0)
+    return [] if message is None else [message]
+
+
+def _consumed(consumer: Any) -> list[Any]:
+    return list(consumer.consume(500, 1.0))
+
+
+def _read(consumer: Any, count: int, read: Read) -> Took:
     """After the first."""
-
-    def read() -> list[Any]:
-        message = consumer.poll(1.0)
-        return [] if message is None else [message]
-
-    return _read(consumer, topic, count, read)
-
-
-def _consumed(consumer: Any, topic: str, count: int) -> Took:
-    """After the first."""
-    return _read(consumer, topic, count, lambda: list(consumer.consume(500, 1.0)))
-
-
-def _read(consumer: Any, topic: str, count: int, read: Callable[[], list[Any]]) -> Took:
-    consumer.subscribe([topic])
-    while not read():
+    while not read(consumer):
         pass
     seen = size = 0
     with _steady():
         began, busy = time.perf_counter(), time.thread_time()
         while seen < count:
-            for message in read():
+            for message in read(consumer):
                 if message.error() is None:
                     seen += 1
                     size += len(message.value())

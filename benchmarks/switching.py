@@ -4,10 +4,13 @@ Twenty consumers of a group and five producers run in six processes, as real cli
 2,000 records a second in 40 partitions, which a link copies; then their cluster code is switched to the copy.  The
 same is done by hand: plain clients of confluent-kafka in the same processes are closed, ``anabranch groups sync`` is
 called until it succeeds, and they are opened on the other cluster; the processes themselves go on, and the commands
-follow each other at once.  Both with the classic protocol of groups and with that of KIP-848.  A client's pause is the
-time between its last record on the one cluster and its first on the other.  Prints pauses and the parts of a switch,
-and whether records were lost, repeated or out of order; writes the section ``switching`` of ``build/bench.json``.
-Exits with 1 where they were.  Takes five minutes.
+follow each other at once.  And a plain group that moves nowhere is started in the same processes on the other cluster,
+where records are written already: what its brokers take to share out partitions is the least that a move can.  All
+with the classic protocol of groups and with that of KIP-848.  A client's pause is the time between its last record on
+the one cluster and its first on the other.  Prints pauses and the parts of a switch, and whether records were lost,
+repeated or out of order; writes the section ``switching`` of ``build/bench.json``.
+Exits with 1 where a move
+has lost or repeated some.  Takes seven minutes.
 """
 
 from __future__ import annotations
@@ -53,10 +56,11 @@ from qa.route_service import RouteProcess
 
 OLD, NEW, LINK = "source", "target", "bench"
 PROTOCOLS = ("classic", "consumer")
+SWITCH, BY_HAND, START = "switch", "by hand", "start"
 CONSUMERS, READING, PRODUCERS = 20, 5, 5
 """``READING`` processes share the consumers, one has all producers: no interpreter's lock is what is measured."""
 PARTITIONS, RATE, KEYS = 40, 2_000, 16
-"""``KEYS`` of each producer."""
+"""``KEYS`` of each producer; each partition has some, so that each consumer has records whichever are its."""
 TICK_S = 0.005
 STEADY_S = 5.0
 LIMIT_S = 120.0
@@ -158,13 +162,15 @@ class Clients:
             else:
                 noted.note(producer.route.cluster if how.routed else how.cluster, message.value())
 
+        first = int(name.rpartition("-")[2]) * KEYS
         due = time.monotonic()
         for turn in itertools.count():
             if self._ended.is_set():
                 break
             due = max(due + PRODUCERS / RATE, time.monotonic() - TICK_S)  # what a pause has kept back is not made good
             key = f"{name}.{turn % KEYS}"
-            producer.produce(how.topic, f"{key}:{self._numbers[key]}", key=key, on_delivery=delivered)
+            place = (first + turn % KEYS) % PARTITIONS
+            producer.produce(how.topic, f"{key}:{self._numbers[key]}", key, place, on_delivery=delivered)
             self._numbers[key] += 1
             producer.poll(max(0.0, due - time.monotonic()))
         producer.flush()
@@ -320,6 +326,17 @@ def moved(how: str, protocol: str, app: Application, began: float, parts: dict[s
     )
 
 
+def begun(protocol: str, app: Application, began: float) -> Moved:
+    """The figures of a group that started then."""
+    load = round(os.getloadavg()[0], 1)
+    read, written = app.end()
+    first = [one.at[0] - began for one in read.values()]
+    longest, records = round(max(first), 3), sum(len(one.records) for one in written.values())
+    wrong = judged(read.values(), written.values())
+    parts = {"last client has a record": longest}
+    return Moved(START, protocol, pauses(first), pauses([0.0]), longest, parts, records, *wrong, load)
+
+
 # -- by the service --------------------------------------------------------------------------------------
 
 
@@ -388,7 +405,7 @@ class Lab:
         assert ended["state"] == "done", ended
         _settle(app)
         parts, done = watched.parts(began)
-        return moved("switch", protocol, app, began, parts, done)
+        return moved(SWITCH, protocol, app, began, parts, done)
 
     def by_hand(self, protocol: str, turn: int) -> Moved:
         """Plain clients, closed and opened again."""
@@ -409,7 +426,20 @@ class Lab:
         app.start(Start(False, NEW, there, {**plain, **more}), Start(False, NEW, there, {**plain, "linger.ms": 5}))
         _settle(app)
         parts = {"clients close": closed - began, "groups sync": synced - closed}
-        return moved("by hand", protocol, app, began, parts, synced)
+        return moved(BY_HAND, protocol, app, began, parts, synced)
+
+    def started(self, protocol: str, turn: int) -> Moved:
+        """Plain consumers that begin where a producer writes already: each one's time to its first record."""
+        topic = f"started-{protocol}-{turn}"
+        create_topics(self.new, [NewTopic(topic, PARTITIONS, 1)])
+        app, plain = Application(), {"bootstrap.servers": self.new.bootstrap}
+        app.ask(Start(False, NEW, topic, {**plain, "linger.ms": 5}), False)
+        _until(lambda: app.count(reads=False) > RATE, 0.3)
+        began = time.monotonic()
+        app.ask(Start(False, NEW, topic, {**plain, **_group(topic, protocol)}), True)
+        _until(lambda: app.runs_since(began), 0.3)
+        _settle(app)
+        return begun(protocol, app, began)
 
     def _synced(self, topic: str) -> int:
         command = [sys.executable, "-m", "anabranch", "--contexts", str(self.scratch / "contexts.yaml")]
@@ -439,10 +469,8 @@ def _until(condition: Callable[[], object], every_s: float) -> None:
 
 
 @contextmanager
-def lab(scratch: Path, topics: Sequence[str], delay_ms: int, heartbeat_ms: int) -> Iterator[Lab]:
+def lab(scratch: Path, topics: Sequence[str], overrides: Mapping[str, str]) -> Iterator[Lab]:
     """Clusters with these topics and a link that runs, at their ends."""
-    beats = ("group.consumer.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms")
-    overrides = {"group.initial.rebalance.delay.ms": str(delay_ms), **dict.fromkeys(beats, str(heartbeat_ms))}
     with clusters(scratch, overrides=overrides) as (old, new):
         for cluster in (old, new):
             await_coordinators(cluster)
@@ -472,36 +500,46 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--protocols", default=",".join(PROTOCOLS))
-    parser.add_argument("--how", default="switch,by hand")
+    parser.add_argument("--how", default=f"{SWITCH},{BY_HAND},{START}")
     parser.add_argument("--rebalance-delay-ms", type=int, default=3000, help="the brokers', which has 3000 by default")
     parser.add_argument("--heartbeat-ms", type=int, default=5000, help="of KIP-848, the brokers', which have 5000")
+    parser.add_argument(
+        "--assignment-ms", type=int, help="between two assignments of KIP-848, the brokers', which have 1000 since 4.3"
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--keep", type=Path, help="keep logs and data in this empty directory")
     options = parser.parse_args()
     turns = list(itertools.product(range(options.rounds), options.protocols.split(","), options.how.split(",")))
     print(*report.machine(KAFKA), sep="\n", flush=True)
-    names = {"switch": "moved", "by hand": "byhand"}
-    topics = [f"{names[how]}-{protocol}-{turn}" for turn, protocol, how in turns]
+    beats = ("group.consumer.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms")
+    brokers = {"group.initial.rebalance.delay.ms": str(options.rebalance_delay_ms)}
+    brokers |= dict.fromkeys(beats, str(options.heartbeat_ms))
+    if options.assignment_ms is not None:
+        brokers["group.consumer.assignment.interval.ms"] = str(options.assignment_ms)
+    names = {SWITCH: "moved", BY_HAND: "byhand"}
+    topics = [f"{names[how]}-{protocol}-{turn}" for turn, protocol, how in turns if how in names]
     found: list[Moved] = []
     with (
         tempfile.TemporaryDirectory(prefix="anabranch-bench-") as temporary,
-        lab(options.keep or Path(temporary), topics, options.rebalance_delay_ms, options.heartbeat_ms) as made,
+        lab(options.keep or Path(temporary), topics, brokers) as made,
     ):
         for turn, protocol, how in turns:
-            found.append(made.by_service(protocol, turn) if how == "switch" else made.by_hand(protocol, turn))
+            ways = {SWITCH: made.by_service, BY_HAND: made.by_hand, START: made.started}
+            found.append(ways[how](protocol, turn))
             print(line(found[-1]), flush=True)
     print(table(found))
-    brokers = {"rebalance_delay_ms": options.rebalance_delay_ms, "heartbeat_ms": options.heartbeat_ms}
-    document = {**brokers, "moves": [asdict(one) for one in found]}
+    document = {"brokers": brokers, "moves": [asdict(one) for one in found]}
     report.write("switching", document, options.output)
-    return int(any(one.lost or one.repeated or one.disordered for one in found))
+    return int(any(one.lost or one.repeated or one.disordered for one in found if one.how != START))
 
 
 def line(one: Moved) -> str:
     """One move in words."""
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in one.parts.items())
     wrong = f"{one.lost} lost, {one.repeated} repeated, {one.disordered} out of order of {one.records:,}"
-    return f"{one.how}, {one.protocol}: {parts} s; {wrong}; load {one.load}"
+    producers = "" if one.how == START else f", producers {one.producers.median:.2f}"
+    medians = f"consumers {one.consumers.median:.2f}{producers}"
+    return f"{one.how}, {one.protocol}: {medians}: {parts} s; {wrong}; load {one.load}"
 
 
 def table(found: Sequence[Moved]) -> str:
@@ -522,7 +560,7 @@ def table(found: Sequence[Moved]) -> str:
     for protocol in dict.fromkeys(one.protocol for one in found):
         for how in dict.fromkeys(one.how for one in found):
             mine = [one for one in found if (one.protocol, one.how) == (protocol, how)]
-            hand = [one for one in found if (one.protocol, one.how) == (protocol, "by hand")]
+            hand = [one for one in found if (one.protocol, one.how) == (protocol, BY_HAND)]
 
             def of(figure: Callable[[Moved], float], mine: Sequence[Moved] = mine) -> float:
                 return statistics.median(figure(one) for one in mine)
@@ -535,8 +573,12 @@ def table(found: Sequence[Moved]) -> str:
                 of(lambda one: one.producers.longest),
                 of(lambda one: one.silence),
             )
+            told = [f"{one:.2f}" for one in figures]
+            if how == START:  # nobody goes over
+                lines.append((protocol, how, *told[:3], "", "", "", ""))
+                continue
             ratio = of(lambda one: one.consumers.median, hand) / figures[0] if hand else 0.0
-            lines.append((protocol, how, *(f"{one:.2f}" for one in figures), f"{ratio:.1f}"))
+            lines.append((protocol, how, *told, f"{ratio:.1f}"))
     return report.columns(lines, left=2)
 
 

@@ -65,6 +65,8 @@ class Consumer(RoutedReader):
         if inner is None:
             return []
         try:
+            if self._settling.is_on:
+                self._settle(inner)
             found: list[Any] = inner.consume(number, timeout)
         except RuntimeError as error:
             if not self.was_left(error):
@@ -76,6 +78,7 @@ class Consumer(RoutedReader):
         """As confluent-kafka's; raises MayNotError, RouteProblemError, NoRouteError."""
         given = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
         self._subscribed = Subscribed(tuple(topics), {name: one for name, one in given.items() if one is not None})
+        self._settling.end()
         self._ask_for(tuple(topics))
         with self._changed:
             inner = self._inner if not self._due or self._leaves else None
@@ -87,6 +90,7 @@ class Consumer(RoutedReader):
     def unsubscribe(self) -> None:
         """As confluent-kafka's."""
         self._subscribed = Subscribed()
+        self._settling.end()
         self._usable().unsubscribe()
 
     def assign(self, partitions: list[Any]) -> None:

@@ -10,6 +10,7 @@ Invariants
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ _TOLD = 64
 
 @dataclass(slots=True)
 class _Partition:
-    first: int | None = None
+    first: int = sys.maxsize
     next: int = -1
     told: OrderedDict[int, None] = field(default_factory=OrderedDict)
 
@@ -36,9 +37,9 @@ class KnownOffsets:
     def delivered(self, place: Place, offset: int) -> None:
         """A record was given to the application."""
         one = self._partitions[place]
-        if one.first is None or offset < one.first:
-            one.first = offset
-        one.next = max(one.next, offset + 1)
+        if offset >= one.next:
+            one.next = offset + 1
+        one.first = min(one.first, offset)
 
     def told(self, place: Place, offsets: Iterable[int]) -> None:
         """An answer held these; logical ones (below 0) stand for no record."""
@@ -62,4 +63,4 @@ class KnownOffsets:
         one = self._partitions.get(place)
         if one is None:
             return False
-        return offset in one.told or (one.first is not None and one.first <= offset <= one.next)
+        return offset in one.told or one.first <= offset <= one.next

@@ -8,15 +8,15 @@ from confluent_kafka import Message
 
 
 class RoutedMessage(Message):
-    """A message with confluent-kafka's methods; ``raw`` is the one of the client, ``era`` counts its clusters."""
+    """A message with confluent-kafka's methods; ``raw`` is the one of the client, ``era`` counts its clusters.
+
+    One is made for each message that is read, so it is made in a hurry: of the library's own there is nothing in it.
+    """
 
     __slots__ = ("_topic", "era", "raw")
 
-    def __init__(self, raw: Any, era: int, topic: str | None) -> None:
-        super().__init__()
-        self.raw = raw
-        self.era = era
-        self._topic = topic
+    def __init__(self, raw: Any, era: int, topic: str | None) -> None:  # without that of the library, on purpose
+        self.raw, self.era, self._topic = raw, era, topic
 
     def topic(self) -> Any:
         return self._topic
@@ -63,11 +63,24 @@ class RoutedMessage(Message):
     def set_key(self, key: Any) -> None:
         self.raw.set_key(key)
 
+    def set_topic(self, topic: Any) -> None:
+        self._topic = topic
+
     def set_value(self, value: Any) -> None:
         self.raw.set_value(value)
 
     def set_error(self, error: Any) -> None:
         self.raw.set_error(error)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RoutedMessage) or (self.era, self._topic) != (other.era, other._topic):
+            return False
+        return bool(self.raw == other.raw)
+
+    def __ne__(self, other: object) -> bool:  # the library has one of its own
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]  # as confluent-kafka's
 
     def __len__(self) -> int:
         return len(self.raw)

@@ -47,9 +47,17 @@ class Producer(RoutedWriter):
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1, **more: Any) -> int:
         """As confluent-kafka's; it waits as ``produce`` does."""
+        counted = self._reports.are_counted
+        each = [self._reports.told_each(one) for one in messages] if counted else messages
+        more = self._reports.told_each(more)
 
         def hand_over(inner: Any, there: str) -> int:
-            return int(inner.produce_batch(there, messages, partition, **more))
+            try:
+                return int(inner.produce_batch(there, each, partition, **more))
+            finally:
+                if counted:  # what is wrong with one of them is told in it
+                    for one, told in zip(messages, each, strict=True):
+                        one |= {name: said for name, said in told.items() if name not in one}
 
         found: int = self._with_way(topic, hand_over, self.block_s)
         with self._changed:

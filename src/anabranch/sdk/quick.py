@@ -35,9 +35,12 @@ def _alive(client: Callable[[], Any]) -> Any:
 
 
 def quick_calls(
-    cell: list[Way], gate: Gate, client: Callable[[], Any]
+    cell: list[Way], gate: Gate, client: Callable[[], Any], counted: Callable[[Any], Any] | None = None
 ) -> tuple[Callable[..., None], Callable[..., int]]:
-    """``produce`` and ``poll`` by the way in the cell; ``client`` is a weak reference to whom they belong."""
+    """``produce`` and ``poll`` by the way in the cell; ``client`` is a weak reference to whom they belong.
+
+    ``counted`` makes of a delivery callback the one that is to be called in its place.
+    """
     enter, leave = gate.enter, gate.leave
 
     def produce(
@@ -55,11 +58,14 @@ def quick_calls(
             hand_over, names, _ = cell[0]
             there = names.get(topic)
             if there is not None:
+                told = callback or on_delivery
+                if told is not None and counted is not None:
+                    told = counted(told)
                 # As short as it can be: what is left out need not be looked at there.
                 if headers is None and not timestamp:
-                    hand_over(there, value, key, partition, callback or on_delivery)
+                    hand_over(there, value, key, partition, told)
                 else:
-                    hand_over(there, value, key, partition, callback or on_delivery, None, timestamp, headers)
+                    hand_over(there, value, key, partition, told, None, timestamp, headers)
                 return
         except Exception as error:
             _alive(client).failed(error)

@@ -34,6 +34,7 @@ from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.partitions import Partitions, Subscribed, nowhere
 from anabranch.sdk.quick import quick_poll
 from anabranch.sdk.routed import RoutedClient
+from anabranch.sdk.settling import Settling
 from anabranch.sdk.standing import ASK_S, Left, stood, stood_alone, unless_lost
 
 SLICE_S = 0.1
@@ -64,6 +65,7 @@ class RoutedReader(RoutedClient):
         self._left = Left()
         self._subscribed = Subscribed()
         self._partitions = Partitions(self._given)
+        self._settling, self._was_held = Settling(self._given), False
         self._stands: list[Any] | None = None
         self._was_assigned = False
         self._stopped: dict[Place, Any] = {}
@@ -109,6 +111,8 @@ class RoutedReader(RoutedClient):
         if inner is None:
             return None
         try:
+            if self._settling.is_on:
+                self._settle(inner)
             message = inner.poll(timeout)
         except RuntimeError as error:
             if not self.was_left(error):
@@ -166,7 +170,8 @@ class RoutedReader(RoutedClient):
             self._stands = None
         self._due = self._closed or self._measures or self._rejoins or self._orders.phase is not Phase.OPEN
         inner = self._inner
-        self._cell[0] = _nothing if self._due or inner is None else inner.poll if self._plain else self._read
+        is_quick = self._plain and not self._settling.is_on
+        self._cell[0] = _nothing if self._due or inner is None else inner.poll if is_quick else self._read
         self._changed.notify_all()
 
     def _usable(self, timeout: float = -1) -> Any:
@@ -226,6 +231,13 @@ class RoutedReader(RoutedClient):
         with contextlib.suppress(KafkaException):  # of partitions that are just being taken away
             self._measure()
 
+    def _settle(self, inner: Any) -> None:
+        """Have the group settle soon, as a member that has just come to it."""
+        with contextlib.suppress(KafkaException):  # it is told with the next message
+            if self._settling.beat(lambda: self._subscribe(inner) if self._subscribed.topics else None):
+                with self._changed:
+                    self._heed()
+
     def _measure(self) -> None:
         """Positions and lag, as the client knows them without asking anybody."""
         with self._changed:
@@ -244,6 +256,7 @@ class RoutedReader(RoutedClient):
         """
         inner = self._inner
         cluster = self._era.cluster
+        self._settling.end()
         if inner is not None:
             self._era.saw(inner)
         left = self._left if inner is None and self._left.cluster == cluster else Left(cluster)
@@ -347,6 +360,7 @@ class RoutedReader(RoutedClient):
     def _answer(self) -> None:
         """Answer the switch that holds a client which has nothing to leave."""
         if self._orders.is_waiting and self._orders.switch and not self._connecting:
+            self._was_held = True
             self._hand(self._orders.switch)
 
     def _connect_to(self, target: Route, starts: Mapping[str, int]) -> bool:
@@ -365,11 +379,14 @@ class RoutedReader(RoutedClient):
         self._plain = era.is_plain and self._names.are_plain
         # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.
         told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
+        goes_over, self._was_held = self._was_held or bool(self._left.cluster), False
         left = self._left if self._left.cluster == era.cluster else Left()
         self._partitions.resume(left.began if told else left.positions)
         self._inner = inner
         if self._subscribed.topics:
             self._subscribe(inner)
+            if goes_over:
+                self._settling.begin()
         elif self._subscribed.by_hand is not None:
             self._assign_by_hand(inner, target)
         LOG.info("consumer of %s: cluster %s, route %d", target.code, target.cluster, target.version)

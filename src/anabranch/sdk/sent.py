@@ -19,23 +19,30 @@ from typing import Any
 from anabranch.model.clock import monotonic
 
 _INTERVAL, _STATISTICS = "statistics.interval.ms", "stats_cb"
-_OTHERS = ("error_cb", "throttle_cb")
+_ERROR, _THROTTLE = "error_cb", "throttle_cb"
 _OVERDUE_S = 2.0
 
 
 class Life:
-    """What one client of confluent-kafka tells, from its configuration on; ``callbacks`` belong into that."""
+    """What one client of confluent-kafka tells, from its configuration on; ``callbacks`` belong into that.
 
-    def __init__(self, given: Mapping[str, Any], interval_s: float) -> None:
+    ``failed`` is told of errors of which the application wants to hear.
+    """
+
+    def __init__(self, given: Mapping[str, Any], interval_s: float, failed: Callable[[Any], None]) -> None:
         self._interval_s, self._own = interval_s, given.get(_STATISTICS)
         self._began = monotonic()
         self._left = self._until = 0.0
         self._text = ""
         self._read: tuple[str, int, float] = "", 0, 0.0
         self.callbacks: dict[str, Any] = {}
-        if interval_s and (self._own is None or callable(self._own)):
-            others = {name: self._unless_left(given[name]) for name in _OTHERS if callable(given.get(name))}
-            self.callbacks = {_STATISTICS: self._told, **others}
+        if callable(given.get(_ERROR)):
+            self.callbacks[_ERROR] = self._unless_left(failed, given[_ERROR])
+        self.has_statistics = bool(interval_s) and (self._own is None or callable(self._own))
+        if self.has_statistics:
+            self.callbacks[_STATISTICS] = self._told
+            if callable(given.get(_THROTTLE)):
+                self.callbacks[_THROTTLE] = self._unless_left(given[_THROTTLE])
 
     def _told(self, text: str) -> None:
         """Statistics; they are read when somebody asks for figures."""
@@ -43,8 +50,12 @@ class Life:
         if self._own is not None and not self._left:
             self._own(text)
 
-    def _unless_left(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args: None if self._left else callback(*args)
+    def _unless_left(self, *callbacks: Callable[..., Any]) -> Callable[..., None]:
+        def call(*args: Any) -> None:
+            for callback in () if self._left else callbacks:
+                callback(*args)
+
+        return call
 
     def leave(self) -> None:
         """All that it was to send is sent."""
@@ -72,19 +83,19 @@ class Life:
 class Sent:
     """By all clients of one producer, which calls all but ``look`` under its lock."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given, self._interval_s = given, _interval_s(given)
+    def __init__(self, given: Mapping[str, Any], failed: Callable[[Any], None]) -> None:
+        self._given, self._interval_s, self._failed = given, _interval_s(given), failed
         self._done = 0
         self._life: Life | None = None
         self._left: list[tuple[Any, Life]] = []
 
     def another(self) -> Life:
         """What is to hear another client, which is still to be made."""
-        return Life(self._given, self._interval_s)
+        return Life(self._given, self._interval_s, self._failed)
 
     def goes_on(self, former: Any, life: Life) -> None:
         """It is made, and the one of before left, which stays until it has told its last."""
-        if self._life is not None and self._life.callbacks:
+        if self._life is not None and self._life.has_statistics:
             self._life.leave()
             self._left.append((former, self._life))
         self._life = life

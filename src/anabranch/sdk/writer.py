@@ -6,7 +6,8 @@ Invariants
     P2  a call finds either the old client or the new one (`quick`).
     P3  what a callback writes goes where the message went that it is called for: whoever pauses waits for it.
     P4  callbacks run in calls of the application; only where it makes none for so long that the switch would be given
-        up do they run in the session's thread.  Those of statistics and errors count as outstanding, too: the client's
+        up, or for some seconds where the cluster is lost and nothing else is waited for, do they run in the session's
+        thread.  Those of statistics and errors count as outstanding, too: the client's
         library does not tell them from those of messages.
     P5  of a cluster that is lost, what it has not acknowledged is told the application as not delivered, and counted;
         nothing more is handed over there, in callbacks neither.
@@ -33,6 +34,7 @@ from anabranch.sdk.gate import Gate
 from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.peers import Linked
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
+from anabranch.sdk.reports import Reports
 from anabranch.sdk.routed import RoutedClient
 from anabranch.sdk.sent import Sent
 
@@ -50,7 +52,10 @@ class RoutedWriter(RoutedClient):
         super().__init__(settings, given, ClientRole.PRODUCER, settings.topics, "")
         self._gate = Gate()
         self._cell: list[Way] = [SHUT]
-        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self))
+        told = _telling(weakref.ref(self))
+        self._reports = Reports(given, told)
+        counted = self._reports.told if self._reports.are_counted else None
+        self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self), counted)
         self._pausing, self._registering = threading.Lock(), threading.Lock()
         self._serving: list[int] = []
         self._detours = self._doubts = 0
@@ -58,7 +63,7 @@ class RoutedWriter(RoutedClient):
         self._deadline = 0.0
         self._in_transaction = False
         self._is_transactional = self._must_init = False
-        self._linked, self._sent = Linked(), Sent(given)
+        self._linked, self._sent = Linked(), Sent(given, told)
         self._end = _CLOSED
         self._session.register()
         self._session.follow()
@@ -79,6 +84,7 @@ class RoutedWriter(RoutedClient):
     def produce_within(self, timeout: float, topic: str, *rest: Any) -> None:
         """Produce, held back for so long at most."""
         value, key, partition, callback, timestamp, headers = rest
+        callback = self._reports.told(callback)
 
         def hand_over(inner: Any, there: str) -> None:
             try:
@@ -133,6 +139,7 @@ class RoutedWriter(RoutedClient):
     def try_produce(self, topic: str, *rest: Any) -> bool:
         """Hand over unless that would have to wait; whether it did."""
         value, key, partition, callback, timestamp, headers = rest
+        callback = self._reports.told(callback)
         self._gate.enter()
         try:
             hand_over, names, _ = self._cell[0]
@@ -155,6 +162,11 @@ class RoutedWriter(RoutedClient):
             self._detours += 1
             if not isinstance(error, BufferError):
                 self._counts.failed(str(error))
+
+    def reported(self, words: str) -> None:
+        """Something went wrong, of which a callback is told."""
+        with self._changed:
+            self._counts.failed(words)
 
     def _learn(self, topic: str) -> None:
         """Have the service say where a topic leads; raises MayNotError, RouteProblemError, NoRouteError."""
@@ -281,7 +293,8 @@ class RoutedWriter(RoutedClient):
         former = self._orders.route
         if self._inner is None or former is None or not replace(former, topics={}).leads_as(replace(target, topics={})):
             left, life = self._inner, self._sent.another()
-            self._inner, self._doubts = confluent_kafka.Producer(self._configured(target, **life.callbacks)), 0
+            given = self._configured(target, **life.callbacks, **self._reports.callbacks)
+            self._inner, self._doubts = confluent_kafka.Producer(given), 0
             self._sent.goes_on(left, life)
             self._must_init = self._is_transactional
             LOG.info("producer of %s: cluster %s, route %d", target.code, target.cluster, target.version)
@@ -372,9 +385,12 @@ class RoutedWriter(RoutedClient):
         self._pause(monotonic() + _FLUSH_S, serves=late)
 
     def prepared(self, switch: str, deadline_ms: int, lost: bool) -> None:
-        """Half of the time is the application's; only then are its callbacks run by somebody else."""
-        left = max(0.0, (deadline_ms - now_ms()) / 1000)
-        self._deadline = monotonic() + left / 2
+        """Half of the time is the application's; only then are its callbacks run by somebody else.
+
+        Of a cluster that is lost nothing comes any more that the application would have to be waited for.
+        """
+        half = max(0.0, (deadline_ms - now_ms()) / 1000) / 2
+        self._deadline = monotonic() + (min(half, _IDLE_S) if lost else half)
         self.told(lambda orders: orders.on_prepare(switch, lost))
 
     def forked(self) -> None:
@@ -388,3 +404,12 @@ class RoutedWriter(RoutedClient):
             self._counts.records = self._gate.passed() - self._detours
             self._counts.bytes = max(self._counts.bytes, self._sent.bytes)
             return self._counts.report()
+
+
+def _telling(client: Callable[[], RoutedWriter | None]) -> Callable[[Any], None]:
+    def failed(error: Any) -> None:
+        one = client()
+        if one is not None:
+            one.reported(str(error))
+
+    return failed

@@ -84,7 +84,8 @@ def client_metrics(sums: Mapping[Side, Sums], lags: Mapping[str, int]) -> Iterat
         ),
         "errors": (
             "anabranch_client_errors",
-            "Errors that applications were told: calls and commits that failed, and messages in place of records",
+            "Errors that applications were told: calls and commits that failed, messages in place of records, "
+            "and messages that were not delivered, if counted",
         ),
     }
     for field, named in told.items():

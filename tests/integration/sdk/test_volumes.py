@@ -1,4 +1,4 @@
-"""What producers of real clusters report of what they have sent, where their applications ask for statistics."""
+"""What producers of real clusters report of what they have sent, and of what was not delivered."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 
 from anabranch.sdk import Producer
 from qa.service import until
+from qa.timeouts import TIMEOUT_S
 from tests.integration.sdk.lab import stored, write
 from tests.integration.sdk.scene import Scene
 
@@ -56,3 +58,43 @@ def test_bytes_are_counted_as_they_are_sent(scene: Scene) -> None:
             assert len(producer) and producer.figures().bytes < BIG + 100
         finally:
             broker.resume()
+
+
+@pytest.mark.parametrize("way", ["each", "batch", "none", "all"])
+def test_messages_that_are_not_delivered_are_counted_where_reports_are_of_failures_alone(
+    scene: Scene, way: str
+) -> None:
+    """D1: the application hears the same; the broker refuses what is bigger than it takes."""
+    topic, told = scene.topic(1), list[Any]()
+
+    def delivered(error: Any, message: Any) -> None:
+        told.append((error.code(), message.topic()))
+
+    given = {"delivery.report.only.error": True, **({"on_delivery": delivered} if way == "all" else {})}
+    with Producer({**scene.configured(message_max_bytes=4_000_000), **given}) as producer:
+        write(producer, topic, ["a"])
+        for value in (b"b", b"x" * 2_000_000, b"c"):
+            if way == "batch":
+                assert producer.produce_batch(topic, [{"value": value, "callback": delivered}]) == 1
+            elif way == "each":
+                producer.produce(topic, value, on_delivery=delivered)
+            else:
+                producer.produce(topic, value)
+        assert producer.flush(TIMEOUT_S) == 0
+        found = producer.figures()
+    assert found.errors == 1 and "too large" in found.last_error, found
+    assert told == ([] if way == "none" else [(KafkaError.MSG_SIZE_TOO_LARGE, topic)])
+    assert stored(scene.old, topic, 1) == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_an_application_that_hears_of_each_message_hears_of_each(scene: Scene, only: bool) -> None:
+    """D1: of what was delivered as well, unless it asks for failures alone; no failure is none."""
+    topic, told = scene.topic(1), list[Any]()
+    given = {"delivery.report.only.error": only}
+    with Producer({**scene.configured(), **given}) as producer:
+        for value in "ab":
+            producer.produce(topic, value, on_delivery=lambda error, _: told.append(error))
+        assert producer.flush(TIMEOUT_S) == 0
+        assert producer.figures().errors == 0
+    assert told == ([] if only else [None, None])

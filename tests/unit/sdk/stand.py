@@ -45,11 +45,16 @@ class PlainConsumer:
         self.assigned: dict[Place, int] = {}
         self.paused: set[Place] = set()
         self.callbacks: dict[str, Any] = {}
+        self.subscribed = 0
         if "bootstrap.servers" in config:
             self.made.append(self)
 
     def subscribe(self, _: list[str], **callbacks: Any) -> None:
         self.callbacks = callbacks
+        self.subscribed += 1
+
+    def unsubscribe(self) -> None:
+        self.callbacks = {}
 
     def given(self, *places: Place) -> None:
         """Its group gives it these."""
@@ -112,6 +117,9 @@ class PlainConsumer:
 
     def poll(self, timeout: float) -> None:
         return None
+
+    def consume(self, _: int, timeout: float) -> list[Any]:
+        return []
 
     def close(self) -> None:
         pass

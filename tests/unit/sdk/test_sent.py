@@ -51,7 +51,7 @@ def moved() -> None:
 def test_without_an_interval_of_the_application_a_client_is_configured_as_before(interval: Any) -> None:
     """Nothing is asked for in its name, since it might never fetch what the library keeps for it."""
     asked = {} if interval is None else {"statistics.interval.ms": interval}
-    given = {"stats_cb": print, "error_cb": print, **asked}
+    given = {"stats_cb": print, "throttle_cb": print, **asked}
     producer = Producer({**SETTINGS, **given})
     producer.produce("a", b"value")
     assert PlainProducer.made[0].config == {"bootstrap.servers": "old", "security.protocol": "PLAINTEXT", **given}
@@ -131,6 +131,7 @@ def test_errors_of_a_client_that_was_left_are_not_told() -> None:
     assert told == [error]
     PlainProducer.made[1].config["error_cb"](error)
     assert told == [error, error] and producer.is_switching is False
+    assert (producer.figures().errors, producer.figures().last_error) == (2, str(error))
 
 
 def test_a_client_that_cannot_be_made_leaves_the_one_of_before_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

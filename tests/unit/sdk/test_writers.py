@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.sdk import Producer, SwitchingError
+from anabranch.sdk import Producer, SwitchingError, writer
 from anabranch.sdk.orders import Phase
 from qa.timeouts import TIMEOUT_S
 from tests.unit.sdk.stand import SETTINGS, PlainProducer, Told, put_in
@@ -57,6 +57,23 @@ def test_a_callback_writes_nothing_to_a_cluster_that_is_lost() -> None:
     assert Told.last.ready_for[-1] == ("s", {}, {"unacknowledged": 2})
     assert [type(one) for one in refused] == [SwitchingError, SwitchingError]
     assert PlainProducer.made[0].topics == ["a", "a"] and not len(producer)
+
+
+def test_an_application_without_calls_leaves_a_lost_cluster_after_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is outstanding there is never acknowledged: half of the switch's time would be waited for nothing."""
+    now, told = [100.0], list[Any]()
+    monkeypatch.setattr(writer, "monotonic", lambda: now[0])
+    PlainProducer.lost = True
+    producer = Producer(SETTINGS)
+    producer.produce("a", on_delivery=lambda error, _: told.append(error))
+    for lost, waited_s in ((False, 0), (False, 3600), (True, 0)):
+        Told.last.prepare("s", lost=lost)
+        now[0] += waited_s
+        producer.tick()
+        assert (Told.last.ready_for, told) == ([], [])
+    now[0] += 6
+    producer.tick()
+    assert (Told.last.ready_for, told) == ([("s", {}, {"unacknowledged": 1})], ["purged"])
 
 
 def test_transactions_that_are_initialized_while_a_switch_is_made_are_initialized_there_as_well(
