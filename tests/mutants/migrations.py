@@ -41,6 +41,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "whoever goes on with a killed engine's publishing leads groups back that have read on",
     ),
     Mutant(
+        "migration-way-back-beside-the-way-there",
+        "operations/migrations/linking.py",
+        "    await scene.desk.stop_link(scene.leg.there, scene.leg.link)\n    await scene.desk.run_link",
+        "    await scene.desk.run_link",
+        "both links run for a moment, and records go round and round between both clusters",
+    ),
+    Mutant(
         "migration-stale-way-back-kept",
         "operations/migrations/linking.py",
         "if has_begun and not (begins and begins[-1].claim.start == lane.ranges.target_end):",

@@ -29,9 +29,9 @@ def scene_done(
     subject: str = WAVE.name,
     leg: Leg = LEG,
     steps: tuple[MigrationStep, ...] = STEPS,
+    desk: Any = None,
 ) -> T:
     """What comes of a step of a switch of the wave, after others of the wave have written down these results."""
     noted = {key_of(kind, WAVE.name): result for kind, result in (results or {}).items()}
     run = WaveRun("r", "old", WAVE.name, "switch", steps, 0, results=noted)
-    nobody: Any = None
-    return between(both.source, both.target, lambda here, there: does(Scene(leg, here, there, nobody, run, subject)))
+    return between(both.source, both.target, lambda here, there: does(Scene(leg, here, there, desk, run, subject)))

@@ -243,7 +243,8 @@ def prepare_reverse(leg: Leg) -> MigrationStep:
 def run_reverse(leg: Leg) -> MigrationStep:
     """The way back runs."""
     back = leg.next.link
-    return MigrationStep(StepKind.RUN_REVERSE, back, f"run link {back}: {leg.here} keeps up, and going back is exact")
+    text = f"once {leg.link} runs no more run link {back}: {leg.here} keeps up, and going back is exact"
+    return MigrationStep(StepKind.RUN_REVERSE, back, text)
 
 
 def fence_text(fence: FenceKind, leg: Leg, part: Part) -> str:

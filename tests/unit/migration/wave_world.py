@@ -18,8 +18,14 @@ from anabranch.migration.steps import MigrationStep, Part, StepKind, translated_
 
 OURS, THEIRS = "ours", "theirs"
 _ASKS_BOTH = {StepKind.LOOK, StepKind.CREATE_LINK, StepKind.PREFLIGHT, StepKind.CATCH_UP, StepKind.PREPARE_REVERSE}
-_ASKS_BOTH |= {StepKind.STAGE_GROUPS, StepKind.VERIFY_END, StepKind.PROVE_FOUND, StepKind.FIND_TAIL}
-_ASKS_HERE = {StepKind.QUIET, StepKind.PIN, StepKind.GROUPS_EMPTY, StepKind.RUN_REVERSE}
+_ASKS_BOTH |= {
+    StepKind.STAGE_GROUPS,
+    StepKind.VERIFY_END,
+    StepKind.PROVE_FOUND,
+    StepKind.FIND_TAIL,
+    StepKind.RUN_REVERSE,
+}
+_ASKS_HERE = {StepKind.QUIET, StepKind.PIN, StepKind.GROUPS_EMPTY}
 _ASKS_HERE |= {StepKind.FENCE_GROUPS}
 _ASKS_THERE = {StepKind.DRAIN, StepKind.PAUSE_LINK, StepKind.RESUME_LINK, StepKind.PUBLISH_GROUPS, StepKind.LOST_TAIL}
 _ASKS_THERE |= {StepKind.LOST_GROUPS, StepKind.LIFT_FENCE, StepKind.LIFT_GROUPS, StepKind.PURGE}

@@ -69,6 +69,30 @@ def test_a_link_of_the_same_name_that_is_another_one_is_neither_taken_nor_delete
         links.show(both.target, ours.link)
 
 
+def test_the_way_back_runs_once_no_run_of_the_other_link_is_there(both: Lab) -> None:
+    """One that has not heard yet that it is paused would copy what the way back brings, round and round."""
+    asked: list[tuple[str, str, str]] = []
+
+    class Desk:
+        is_there = True
+
+        async def stop_link(self, target: str, link: str) -> None:
+            asked.append(("stop", target, link))
+            if self.is_there:
+                raise NotYetError("it has not ended")
+
+        async def run_link(self, target: str, link: str) -> None:
+            asked.append(("run", target, link))
+
+    desk, back = Desk(), LEG.next.link
+    with pytest.raises(NotYetError):
+        scene_done(both, linking.run_reverse, subject=back, desk=desk)
+    assert asked == [("stop", "new", LINK)]
+    desk.is_there = False
+    scene_done(both, linking.run_reverse, subject=back, desk=desk)
+    assert asked[1:] == [("stop", "new", LINK), ("run", "old", back)]
+
+
 def test_what_was_not_copied_is_written_down_once_every_lane_stands_still(both: Lab) -> None:
     """A link that was paused may copy a moment longer."""
     links.pause(both.target, LINK)

@@ -146,7 +146,12 @@ async def stop_link(scene: Scene) -> Result:
 
 
 async def run_reverse(scene: Scene) -> Result:
-    """Have the way back run."""
+    """Have the way back run, once no run of the leg's own link is there any more.
+
+    The race: that link is paused, and its workers hear of it within some seconds.  One that has not yet would copy over
+    there what the way back brings here, the way back would bring it again, and so on.
+    """
+    await scene.desk.stop_link(scene.leg.there, scene.leg.link)
     await scene.desk.run_link(scene.leg.here, scene.subject)
     return None
 
