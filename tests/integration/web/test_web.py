@@ -24,7 +24,7 @@ GROUPS = {
     "lanes": ("lanes",),
     "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),
     "positions": ("positions",),
-    "sandbox": ("sandbox",),
+    "sandbox": ("sandbox", "changes"),
 }
 """Files that share a browser and a stand: both begin once, and end with the last test of them."""
 LONG = {"positions", "sandbox"}
