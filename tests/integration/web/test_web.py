@@ -22,6 +22,7 @@ GROUPS = {
     "streams": ("streams", "stream-upkeep"),
     "migrations": ("migrations",),
     "lanes": ("lanes",),
+    "refused": ("refused",),
     "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),
     "positions": ("positions",),
     "sandbox": ("sandbox", "changes"),
