@@ -16,7 +16,7 @@ pytestmark = pytest.mark.test
 ROOT = Path(__file__).parents[3]
 WEB = ROOT / "web"
 GROUPS = {
-    "pages": ("pages", "sign-in", "empty", "tools", "actions"),
+    "pages": ("pages", "sign-in", "empty", "tools", "actions", "keyboard", "states"),
     "routes": ("routes",),
     "switches": ("switches",),
     "streams": ("streams", "stream-upkeep"),

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import type { Schemas } from "../../api/client";
 import { ProblemError } from "../../api/problem";
 import { laneQuery, rangesQuery } from "../../api/queries";
@@ -9,7 +10,7 @@ import { Facts } from "../../parts/Facts";
 import { Fetched } from "../../parts/Fetched";
 import { Figures } from "../../parts/Figures";
 import { Page } from "../../parts/Page";
-import { ProblemOf } from "../../parts/ProblemNotice";
+import { ProblemOf, sentence } from "../../parts/ProblemNotice";
 import { LaneStateBadge } from "../../parts/states";
 import { Action } from "../../plans/Action";
 import { linkPath } from "../link/path";
