@@ -49,7 +49,9 @@ export function LanePage({ target, link, where }: Props) {
       {absent ? (
         <div className="panel">
           <Empty title={`Link ${link} has no lane from ${where}`}>
-            <p className="dim">Look through all its lanes: the partition may be outside of its filter.</p>
+            <p className="dim">
+              Look through <Link href={linkPath(target, link)}>all its lanes</Link>: the partition may be outside of its filter.
+            </p>
           </Empty>
         </div>
       ) : (
@@ -89,7 +91,7 @@ function Shown({ target, link, lane }: { target: string; link: string; lane: Sch
           <div className="notice-title">
             {lane.state === "stopped" ? `Stopped at offset ${whole(lane.stop_offset)}` : `It is ${lane.state}`}
           </div>
-          <p>{lane.stop_reason}</p>
+          <p>{sentence(lane.stop_reason)}</p>
         </div>
       ) : null}
       <Figures
