@@ -5,7 +5,8 @@ let out: string | null = null;
 const listeners = new Set<() => void>();
 
 export function setSignedOut(value: string | null): void {
-  if (out === value) return;
+  // Why it was is told, and not why a token that somebody tries then is none.
+  if (out === value || (out !== null && value !== null)) return;
   out = value;
   for (const listener of listeners) listener();
 }
