@@ -1,4 +1,5 @@
-// `npm run shots:streams [PAGE ...]`: pictures of the pages of streams and of the catalog, as `npm run shots` has those of others.
+// `npm run shots:streams [PAGE ...]`: pictures of the pages of streams and of the catalog, as `npm run shots` has those of others;
+// their names begin with `streams-`.
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +23,10 @@ try {
       for (const [name, one] of Object.entries(STREAM_PAGES).filter(([name]) => wanted.length === 0 || wanted.includes(name))) {
         await visit(page, stand, one);
         await one[2]?.(page);
-        await page.screenshot({ path: join(OUT, `${name}-${theme}-${width}.png`), fullPage: (await dialog(page).count()) === 0 });
+        // An editor below the window has not measured its lines yet.
+        const editor = page.locator(".cm-editor");
+        if ((await editor.count()) > 0) await editor.first().scrollIntoViewIfNeeded();
+        await page.screenshot({ path: join(OUT, `streams-${name}-${theme}-${width}.png`), fullPage: (await dialog(page).count()) === 0 });
         taken += 1;
       }
       await page.context().close();

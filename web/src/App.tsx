@@ -48,8 +48,9 @@ export function App() {
   const me = useQuery(meQuery);
   const signedOut = useSignedOut();
   const [path] = useLocation();
-  const isRefused = me.error instanceof ProblemError && me.error.problem.status === 401;
-  if (signedOut || isRefused) return <SignIn />;
+  const refused = me.error instanceof ProblemError && me.error.problem.status === 401 ? me.error.problem.detail : null;
+  const why = signedOut ?? refused;
+  if (why !== null) return <SignIn why={why} wasIn={me.data !== undefined} />;
   if (me.data === undefined) {
     return (
       <main className="sign-in" id="main">

@@ -127,7 +127,7 @@ function Menu() {
   }, []);
   const signOut = async () => {
     await client.DELETE("/api/v1/session").catch(() => undefined);
-    setSignedOut(true);
+    setSignedOut("");
     queries.clear();
   };
   return (

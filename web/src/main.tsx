@@ -11,7 +11,7 @@ import "./style/lanes.css";
 import "./style/sql.css";
 
 const onError = (error: unknown): void => {
-  if (error instanceof ProblemError && error.problem.status === 401) setSignedOut(true);
+  if (error instanceof ProblemError && error.problem.status === 401) setSignedOut(error.problem.detail);
 };
 
 const queries = new QueryClient({

@@ -6,6 +6,7 @@ import { dialog, person, signIn, sound } from "./support/browser.mjs";
 import { applied, close, steps, wave } from "./support/migrations.mjs";
 import { fits, FULL, found, full } from "./support/looks.mjs";
 import { theBrowser, theMigrations } from "./support/shared.mjs";
+import { fails, waits } from "./support/states.mjs";
 import { together } from "./support/together.mjs";
 
 let stand;
@@ -62,6 +63,12 @@ test("before the first one the page says how to begin, and a file is planned and
   await dialog(page).getByRole("link", { name: "Look at migration move" }).click();
   await wave(page, "orders").getByText("Its applications are on old; move-orders copies to new.").waitFor();
   await wave(page, "orders").getByRole("link", { name: "move-orders" }).waitFor();
+  sound(page);
+});
+
+full("its page says what it reads, and what to do where nothing answers", async () => {
+  const shown = () => wave(page, "orders").getByRole("link", { name: "move-orders" }).waitFor();
+  for (const opens of [waits, fails]) await opens(page, stand.url + at(), shown, false);
   sound(page);
 });
 

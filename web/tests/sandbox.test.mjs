@@ -1,9 +1,9 @@
 // A link's whole life in a browser, beside real clusters: somebody signs in with a real provider, and everything that
 // moves is moved by Spark.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { SPARK, dialog, person, signIn, sound, startBrowser } from "./support/browser.mjs";
-import { startSandbox } from "./support/stand.mjs";
+import { before, test } from "node:test";
+import { SPARK, dialog, person, signIn, sound } from "./support/browser.mjs";
+import { theBrowser, theSandbox } from "./support/shared.mjs";
 import { together } from "./support/together.mjs";
 
 /** Spark starts within this, also on a machine that is busy. */
@@ -11,11 +11,7 @@ const LINK = "/links/new/first";
 let stand;
 let browser;
 before(async () => {
-  [stand, browser] = await together(startSandbox(), startBrowser());
-});
-after(async () => {
-  await browser?.close();
-  await stand?.end();
+  [stand, browser] = await together(theSandbox(), theBrowser());
 });
 
 /** Sign in with the provider's own form. */
@@ -37,7 +33,7 @@ async function apply(page, reported) {
 let page;
 
 test("somebody signs in with the provider and comes back to the page that was asked for", async () => {
-  page = await person(browser);
+  page = await person(browser, { stays: true });
   await signInByProvider(page, "mei", "/links/create");
   await page.getByRole("heading", { name: "Create a link" }).waitFor();
   assert.equal(new URL(page.url()).pathname, "/links/create");
@@ -92,7 +88,7 @@ test("a link is paused, and goes on where it was", async () => {
 });
 
 test("an operator plans a move of a group, and somebody else applies it: it stands there exactly", async () => {
-  await stand.say("commit");
+  await stand.say("commit shop orders 100 200 300");
   const operator = await person(browser);
   await signIn(operator, stand, "operator", `${LINK}/groups?group=shop`);
   await operator.getByRole("button", { name: "Move this group" }).click(SPARK);
@@ -102,7 +98,7 @@ test("an operator plans a move of a group, and somebody else applies it: it stan
   await page.goto(`${stand.url}${address}`);
   await page.getByRole("button", { name: "Apply this plan" }).click();
   await page.getByText(/1 group moved, 0 in sync, 0 refused/).waitFor(SPARK);
-  assert.deepEqual(await stand.say("committed"), [[100, "noted"], [200, "noted"], [300, "noted"]]);
+  assert.deepEqual(await stand.say("committed shop orders 3"), [[100, "noted"], [200, "noted"], [300, "noted"]]);
   sound(operator);
 });
 

@@ -26,6 +26,7 @@ test("a token that is nobody's is refused with what to do", async () => {
   await page.getByLabel("Token").fill("anb_nobody");
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("alert").getByText("What to do:").waitFor();
+  assert.equal(await page.getByText("You are signed out").count(), 0);
   assert.match(await page.getByRole("alert").innerText(), /token is nobody's/);
 });
 
@@ -35,6 +36,7 @@ test("a browser that comes back after a day signs in and is on the same page", a
   await shows(page, "verification");
   await page.context().clearCookies();
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await page.getByRole("alert").getByText("The browser has forgotten the token, as it does after twelve hours").waitFor();
   await page.getByLabel("Token").fill(stand.tokens.operator);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await shows(page, "verification");

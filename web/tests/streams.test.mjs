@@ -7,9 +7,13 @@ import { dialog, person, signIn, sound } from "./support/browser.mjs";
 import { applied, close } from "./support/migrations.mjs";
 import { fits, FULL, found, NARROW, turns } from "./support/looks.mjs";
 import { theBrowser, theStreams } from "./support/shared.mjs";
+import { fails, waits } from "./support/states.mjs";
 import { startStreams } from "./support/stand.mjs";
 import { STREAM_PAGES, visit } from "./support/streams.mjs";
 import { together } from "./support/together.mjs";
+
+/** Pages that ask before they read anything. */
+const FORMS = new Set(["create", "createFile", "define", "import"]);
 
 let stand;
 let browser;
@@ -145,6 +149,20 @@ if (FULL) {
     await page.getByText("What is shown of the streams is old").waitFor();
     await page.getByRole("link", { name: "page-views" }).waitFor();
   });
+
+  for (const [what, opens] of Object.entries({ "waits for its answer": waits, "gets no answer": fails })) {
+    test(`each page of streams or the catalog that ${what} says so, and is shown afterwards`, async () => {
+      const page = await person(browser);
+      await signIn(page, stand, "admin");
+      for (const [name, [path, text]] of Object.entries(STREAM_PAGES)) {
+        const shown = () => page.getByText(new RegExp(text)).first().waitFor();
+        await opens(page, stand.url + path, shown, FORMS.has(name)).catch((error) => {
+          throw new Error(`${name}: ${error.message}`);
+        });
+      }
+      sound(page);
+    });
+  }
 
   for (const theme of ["light", "dark"]) {
     test(`no page of streams or the catalog is wider than its window in the ${theme} theme, and axe finds nothing`, async () => {

@@ -1,10 +1,12 @@
 """``python -m tests.integration.web.stand``: the service beside simulated clusters, for whoever opens its pages.
 
 Prints one line of JSON: addresses, and a token for each role.  Lanes move on each second.  Words on standard input:
-``away`` ends the cluster ``far``, ``back`` starts it again; the end of the input ends it all.
+``away`` ends the cluster ``far``, ``back`` starts it again; ``expire ID`` has a token's time be over; ``lock`` has
+another program hold the store until ``unlock``, ``full`` has its file not grow any more until ``room``.  The end of the
+input ends it all.
 
 ``--lanes N`` adds the link ``wide`` of so many lanes; ``--port`` names the service's.  ``fresh`` is a second one: it
-knows neither a cluster nor a link, nor a directory of checkpoints.
+knows neither a cluster nor a link, nor a directory of checkpoints.  With ``--alone`` no other instance has the store.
 """
 
 from __future__ import annotations
@@ -12,21 +14,27 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sqlite3
 import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+
+from sqlalchemy import Connection, event, update
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.groups import snapshot
+from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.lane import LaneProgress
 from anabranch.sandbox import ClusterSpec
 from anabranch.service.logs import log_plainly
 from anabranch.state.topics.control import Progress
+from anabranch.store.database import Database
+from anabranch.store.tables import TOKENS
 from qa.blocking import on
 from qa.service import Served, serving, until
 from qa.timeouts import TIMEOUT_S
@@ -103,14 +111,39 @@ def remember(served: Served, wide: bool) -> None:
         served.instance.board._past[("new", link)] = world.past(random.Random(3), rate)
 
 
-def obey(far: Simulated) -> None:
+def room(database: Database, pages: int) -> None:
+    """Have SQLite's file grow to so many pages at most; to what it has, where that is more."""
+
+    def most(connection: Connection) -> None:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(database._engine, "begin", most)
+
+
+def obey(far: Simulated, served: Served, store: Path) -> None:
     """What standard input says, until its end."""
-    for line in sys.stdin:
-        if line.strip() == "away":
-            far.brokers[0].kill()
-        elif line.strip() == "back":
-            far.brokers[0].start()
-        print(json.dumps({"done": line.strip()}), flush=True)
+    database = served.instance.stored.database
+    with closing(sqlite3.connect(store, isolation_level=None, timeout=TIMEOUT_S)) as another:
+        for line in sys.stdin:
+            match line.split():
+                case ["away"]:
+                    far.brokers[0].kill()
+                case ["back"]:
+                    far.brokers[0].start()
+                case ["expire", token]:
+                    with database.begin() as connection:
+                        connection.execute(update(TOKENS).where(TOKENS.c.id == token).values(expires_at=now_ms()))
+                case ["lock"]:
+                    another.execute("BEGIN EXCLUSIVE")
+                case ["unlock"]:
+                    another.execute("ROLLBACK")
+                case ["full"]:
+                    room(database, 1)
+                case ["room"]:
+                    room(database, 1_000_000_000)
+                case word:
+                    raise ValueError(f"no such word: {word}")
+            print(json.dumps({"done": line.strip()}), flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -120,6 +153,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lanes", type=int, default=0)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--alone", action="store_true")
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name, lab() as both, Simulated(ClusterSpec(name="far"), 3) as far:
         directory, ended = Path(name), threading.Event()
@@ -137,13 +171,17 @@ def main(arguments: Sequence[str]) -> None:
         store, roots = str(directory / "store.db"), (str(directory / "checkpoints"),)
         with serving(store, known, directory, roots=roots, port=asked.port) as served, ExitStack() as others:
             until(lambda: served.instance.acting.acts)  # before there is another one that could
-            second = others.enter_context(serving(store, known, directory / "second", roots=roots))
-            until(lambda: second.instance.acting.holder and len(served.instance.board.seen) >= len(known) - 1)
+            shows = ""
+            if not asked.alone:
+                second = others.enter_context(serving(store, known, directory / "second", roots=roots))
+                until(lambda: second.instance.acting.holder)
+                shows = f"http://127.0.0.1:{second.port}"
+            until(lambda: len(served.instance.board.seen) >= len(known) - 1)
             fresh = others.enter_context(serving(str(directory / "fresh.db"), {}, directory / "fresh"))
             remember(served, bool(asked.lanes))
             told = {
                 "url": f"http://127.0.0.1:{served.port}",
-                "shows": f"http://127.0.0.1:{second.port}",
+                "shows": shows,
                 "acting": served.instance.name,
                 "tokens": served.tokens,
                 "fresh": {"url": f"http://127.0.0.1:{fresh.port}", "tokens": fresh.tokens},
@@ -152,7 +190,7 @@ def main(arguments: Sequence[str]) -> None:
                 "maps": str(maps),
             }
             print(json.dumps(told), flush=True)
-            obey(far)
+            obey(far, served, Path(store))
             ended.set()
             mover.join(TIMEOUT_S)
 

@@ -16,15 +16,16 @@ pytestmark = pytest.mark.test
 ROOT = Path(__file__).parents[3]
 WEB = ROOT / "web"
 GROUPS = {
-    "pages": ("pages", "sign-in", "empty", "tools", "actions"),
+    "pages": ("pages", "sign-in", "empty", "tools", "actions", "keyboard", "states"),
     "routes": ("routes",),
     "switches": ("switches",),
     "streams": ("streams", "stream-upkeep"),
     "migrations": ("migrations",),
     "lanes": ("lanes",),
+    "refused": ("refused",),
     "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),
     "positions": ("positions",),
-    "sandbox": ("sandbox",),
+    "sandbox": ("sandbox", "changes"),
 }
 """Files that share a browser and a stand: both begin once, and end with the last test of them."""
 LONG = {"positions", "sandbox"}

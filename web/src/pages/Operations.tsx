@@ -77,7 +77,7 @@ const Rows = ({ works }: { works: readonly Schemas["Work"][] }) => (
           </Link>
         ),
       },
-      { key: "about", label: "of", head: "Of", cell: (work) => <span className="anywhere">{about(work)}</span> },
+      { key: "about", label: "of", head: "Of", cell: (work) => <About name={about(work)} /> },
       { key: "state", label: "state", head: "State", cell: (work) => <WorkBadge state={work.state} /> },
       { key: "account", label: "by", head: "By", cell: (work) => work.account },
       { key: "began", label: "began", head: "Began", cell: (work) => <Age ms={work.began_at} /> },
@@ -97,3 +97,7 @@ const Rows = ({ works }: { works: readonly Schemas["Work"][] }) => (
     ]}
   />
 );
+
+/** A name as most are stays in one piece, also at a hyphen. */
+const About = ({ name }: { name: string }) => <span className={name.length <= SHORT ? "nowrap" : "anywhere"}>{name}</span>;
+const SHORT = 24;

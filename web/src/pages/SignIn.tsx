@@ -3,13 +3,31 @@ import { useEffect, useState, type FormEvent } from "react";
 import { client, told } from "../api/client";
 import { waysQuery } from "../api/queries";
 import { Field } from "../parts/Field";
-import { ProblemNotice } from "../parts/ProblemNotice";
+import { ProblemNotice, sentence } from "../parts/ProblemNotice";
+import { Shape } from "../parts/Shape";
 import { remember } from "../session/back";
 import { setSignedOut } from "../session/signed";
 import { Mark } from "../Shell";
 
+/** What the service says to a browser that brings no token. */
+const NO_TOKEN = /the request has no token$/;
+
+interface Props {
+  /** Why nobody is signed in; empty where somebody signed out here. */
+  why: string;
+  /** Whether somebody was signed in here before. */
+  wasIn: boolean;
+}
+
+/** What is to be said of it: nothing to whoever comes for the first time. */
+const said = ({ why, wasIn }: Props): string => {
+  if (!NO_TOKEN.test(why)) return why;
+  return wasIn ? "the browser has forgotten the token, as it does after twelve hours" : "";
+};
+
 /** Signing in, at whatever address: the page that it names comes next. */
-export function SignIn() {
+export function SignIn(props: Props) {
+  const why = said(props);
   const queries = useQueryClient();
   const ways = useQuery(waysQuery);
   const [token, setToken] = useState("");
@@ -21,7 +39,7 @@ export function SignIn() {
     onSuccess: async () => {
       await queries.cancelQueries();
       queries.clear();
-      setSignedOut(false);
+      setSignedOut(null);
     },
   });
   const submit = (event: FormEvent) => {
@@ -35,6 +53,15 @@ export function SignIn() {
         <h1 className="row">
           <Mark /> Sign in to Anabranch
         </h1>
+        {why ? (
+          <div className="notice warn" role="alert">
+            <div className="notice-title">
+              <Shape name="triangle" size={12} />
+              <span>You are signed out</span>
+            </div>
+            <p>{sentence(why)}. Sign in again: this page comes next, and nothing was changed meanwhile.</p>
+          </div>
+        ) : null}
         <div className="panel">
           {provider === null ? null : (
             <>

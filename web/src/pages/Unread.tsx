@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
 import { Age } from "../parts/Age";
+import { sentence } from "../parts/ProblemNotice";
 import { Shape } from "../parts/Shape";
 
 /** Clusters whose links are not known just now, with why and what to do. */
@@ -17,7 +18,7 @@ export const Unread = ({ clusters }: { clusters: readonly Schemas["ClusterAnswer
                 <Shape name="triangle" size={12} />
                 <span>Cluster {cluster.name} cannot be read</span>
               </div>
-              <p>{cluster.problem?.detail}</p>
+              <p>{sentence(cluster.problem?.detail ?? "")}</p>
               {cluster.problem?.hint ? <p className="dim">What to do: {cluster.problem.hint}</p> : null}
               <p className="dim small">
                 {cluster.read_at_ms === null ? (

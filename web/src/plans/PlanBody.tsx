@@ -6,10 +6,12 @@ import { Facts } from "../parts/Facts";
 import { Reasons } from "../parts/Reasons";
 import { Table } from "../parts/Table";
 import { GroupsBody } from "./GroupsBody";
+import { AbortBody } from "./AbortBody";
 import { AccessBody } from "./AccessBody";
 import { DefineBody, DropBody, EntryBody, GrantBody, ImportBody, MembersBody } from "./CatalogBodies";
 import { AcceptBody, ChangeBody, CreateBody, DeleteBody } from "./LinkBodies";
 import { GiveUpBody, HoldBody, RehearsalBody, SetBody, StartBody, ThrottleBody, WaveRunBody } from "./MigrationBodies";
+import { PublishBody } from "./MirrorBody";
 import { Files, RewriteBody } from "./RewriteBody";
 import { CancelSwitchBody, RoutesBody } from "./RoutesBody";
 import { AbandonStreamBody, AlertsBody, DeleteArtifactBody, DeleteStreamBody, PublishStreamBody, RunStreamBody, SavedCheckpointBody, SaveStreamBody } from "./StreamBodies";
@@ -26,6 +28,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <CreateBody plan={document as Schemas["CreateLinkPlan"]} />;
     case "links.accept":
       return <AcceptBody plan={document as Schemas["AcceptPlan"]} />;
+    case "links.abort-transaction":
+      return <AbortBody plan={document as Schemas["AbortPlan"]} />;
     case "links.delete":
       return <DeleteBody plan={document as Schemas["DeletePlan"]} />;
     case "links.run":
@@ -40,6 +44,8 @@ export function PlanBody({ plan }: { plan: Schemas["PlanAnswer"] }) {
       return <BaselineBody plan={document as Schemas["BaselinePlan"]} />;
     case "groups.create":
       return <BeginBody plan={document as Schemas["CreatePlan"]} />;
+    case "mirrormaker.publish":
+      return <PublishBody plan={document as Schemas["PublishPlan"]} />;
     case "groups.undo":
       return <UndoBody plan={document as Schemas["UndoPlan"]} />;
     case "routes.apply":

@@ -30,6 +30,8 @@ export function whyNothing(plan: Schemas["PlanAnswer"]): string | null {
       return accessChanges(found as unknown as Schemas["AccessPlan"]) ? null : "the target has all of it already";
     case "links.accept":
       return list("pending").length ? null : "no lane waits for a decision";
+    case "links.abort-transaction":
+      return found["abort"] === null ? "no transaction would be ended: plan again with the producer id of one" : null;
     case "links.delete":
       return found["running"] ? "the link runs: stop it first" : null;
     case "groups.sync":

@@ -1,6 +1,8 @@
 import type { Schemas } from "../api/client";
 import { counted, either, seconds, whole } from "../format/numbers";
 import { moment } from "../format/times";
+import { abortedWords } from "./AbortBody";
+import { publishedWords } from "./MirrorBody";
 
 /** How an operation ended, in a sentence; empty where its verb has none of its own. */
 export function reportWords(work: Schemas["Work"]): string {
@@ -20,6 +22,10 @@ export function reportWords(work: Schemas["Work"]): string {
       return `Link ${link} was forgotten; what it copied stays.`;
     case "links.accept":
       return "The decisions are stored; the lanes go on within two seconds.";
+    case "links.abort-transaction":
+      return abortedWords(report as unknown as Schemas["AbortReport"]);
+    case "mirrormaker.publish":
+      return publishedWords(report as unknown as Schemas["Published"]);
     case "links.run":
       return `${String(report["run"])} runs as process ${String(report["process"])}; its log is ${String(report["log"])}.`;
     case "links.stop": {

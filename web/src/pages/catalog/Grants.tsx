@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { grantsQuery } from "../../api/queries";
 import { counted } from "../../format/numbers";
 import { CommandLine } from "../../parts/CopyButton";
@@ -27,7 +28,9 @@ export function Grants() {
             <GrantsTable grants={grants} />
           ) : (
             <Empty title="There is no grant that you may see">
-              <p className="dim">Owners grant on the page of what they own.</p>
+              <p className="dim">
+                Owners grant on the page of what they own: find it in <Link href="/catalog">the catalog</Link>.
+              </p>
             </Empty>
           )}
           <CommandLine text="anabranch catalog grants" />

@@ -25,7 +25,9 @@ export function Groups() {
           </div>
           {groups.length === 0 ? (
             <Empty title={mayAs(me, "admin") ? "There is no group yet" : "You are in no group"}>
-              <p className="dim">A grant for group:NAME is one for each account in it.</p>
+              <p className="dim">
+                A grant for <code>group:NAME</code> is one for each account in it.
+              </p>
             </Empty>
           ) : (
             <div className="flush">

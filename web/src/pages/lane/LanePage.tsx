@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import type { Schemas } from "../../api/client";
 import { ProblemError } from "../../api/problem";
 import { laneQuery, rangesQuery } from "../../api/queries";
@@ -9,7 +10,7 @@ import { Facts } from "../../parts/Facts";
 import { Fetched } from "../../parts/Fetched";
 import { Figures } from "../../parts/Figures";
 import { Page } from "../../parts/Page";
-import { ProblemOf } from "../../parts/ProblemNotice";
+import { ProblemOf, sentence } from "../../parts/ProblemNotice";
 import { LaneStateBadge } from "../../parts/states";
 import { Action } from "../../plans/Action";
 import { linkPath } from "../link/path";
@@ -48,7 +49,9 @@ export function LanePage({ target, link, where }: Props) {
       {absent ? (
         <div className="panel">
           <Empty title={`Link ${link} has no lane from ${where}`}>
-            <p className="dim">Look through all its lanes: the partition may be outside of its filter.</p>
+            <p className="dim">
+              Look through <Link href={linkPath(target, link)}>all its lanes</Link>: the partition may be outside of its filter.
+            </p>
           </Empty>
         </div>
       ) : (
@@ -88,7 +91,7 @@ function Shown({ target, link, lane }: { target: string; link: string; lane: Sch
           <div className="notice-title">
             {lane.state === "stopped" ? `Stopped at offset ${whole(lane.stop_offset)}` : `It is ${lane.state}`}
           </div>
-          <p>{lane.stop_reason}</p>
+          <p>{sentence(lane.stop_reason)}</p>
         </div>
       ) : null}
       <Figures
