@@ -190,8 +190,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "verify-led-over-is-foreign",
         "spark/verify/past_pins.py",
-        "record.wanted.spec.back_of == link_id",
-        "record.wanted.spec.back_of == ''",
+        "one.wanted.spec.back_of == link_id]",
+        "one.wanted.spec.back_of == '']",
         "what applications write on the target since they were led over is called unexpected",
     ),
     Mutant(

@@ -126,7 +126,7 @@ def verify_steps(leg: Leg) -> tuple[MigrationStep, ...]:
         return (now,)
     before = leg.at(leg.number - 1)
     text = f"compare all that {before.link} had copied from {before.here} to {before.there}"
-    return (MigrationStep(StepKind.VERIFY, before.link, text), now)
+    return now, MigrationStep(StepKind.VERIFY, before.link, text)
 
 
 def complete_steps(leg: Leg) -> tuple[MigrationStep, ...]:

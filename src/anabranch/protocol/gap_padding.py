@@ -97,7 +97,7 @@ def padding_id(lane: str) -> str:
 def gap_records_over(ownership: Ownership, gap: OffsetGap, has_gap_record: bool) -> tuple[GapRecord, ...]:
     """The gap records that must be in the journal before a gap is filled (F4): the lane's beginning too, once.
 
-    None where an earlier owner has written them.
+    Empty where an earlier owner has written them.
     """
     if ownership.ahead == gap.end:
         return ()

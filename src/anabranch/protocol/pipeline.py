@@ -11,8 +11,8 @@ Invariants
     P4  a batch that does not plainly follow the one before it is sent only after a gap record that tells its source
         offsets was acknowledged (H1); one that begins where a gap record does begins it.
     P5  nothing is sent under a claim that has grown too old (A1, A4).
-    P6  an identity lane turns mapped before a batch that its guard or a gap would not hold, never after
-        (``keep_identity``, asked before each).
+    P6  an identity lane turns mapped before a batch that its guard or a gap within it would not hold, never after
+        (``keep_identity``, asked before each, and before a gap in front of it is filled).
 
 Hot path: called once per batch; integers and a deque, no allocation but two tuples and one MappedRange.
 """

@@ -77,8 +77,8 @@ class Consumer(RoutedReader):
     def subscribe(self, topics: list[str], on_assign: Any = None, on_revoke: Any = None, on_lost: Any = None) -> None:
         """As confluent-kafka's; raises MayNotError, RouteProblemError, NoRouteError."""
         given = {"on_assign": on_assign, "on_revoke": on_revoke, "on_lost": on_lost}
-        self._subscribed = Subscribed(tuple(topics), {name: one for name, one in given.items() if one is not None})
         self._settling.end()
+        self._subscribed = Subscribed(tuple(topics), {name: one for name, one in given.items() if one is not None})
         self._ask_for(tuple(topics))
         with self._changed:
             inner = self._inner if not self._due or self._leaves else None
@@ -89,8 +89,8 @@ class Consumer(RoutedReader):
 
     def unsubscribe(self) -> None:
         """As confluent-kafka's."""
-        self._subscribed = Subscribed()
         self._settling.end()
+        self._subscribed = Subscribed()
         self._usable().unsubscribe()
 
     def assign(self, partitions: list[Any]) -> None:

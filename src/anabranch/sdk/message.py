@@ -7,6 +7,10 @@ from typing import Any
 from confluent_kafka import Message
 
 
+def _hash(one: RoutedMessage) -> int:
+    return hash(one.raw)
+
+
 class RoutedMessage(Message):
     """A message with confluent-kafka's methods; ``raw`` is the one of the client, ``era`` counts its clusters.
 
@@ -80,7 +84,8 @@ class RoutedMessage(Message):
     def __ne__(self, other: object) -> bool:  # the library has one of its own
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]  # as confluent-kafka's
+    # As confluent-kafka's: later ones compare by contents and have none.
+    __hash__: Any = None if Message.__hash__ is None else _hash
 
     def __len__(self) -> int:
         return len(self.raw)

@@ -12,6 +12,7 @@ from typing import Any, Self
 from anabranch.sdk.names import renamed
 from anabranch.sdk.peers import consumer_of
 from anabranch.sdk.quick import SHUT
+from anabranch.sdk.reports import CALLBACKS
 from anabranch.sdk.writer import RoutedWriter
 
 
@@ -47,7 +48,8 @@ class Producer(RoutedWriter):
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1, **more: Any) -> int:
         """As confluent-kafka's; it waits as ``produce`` does."""
-        counted = self._reports.are_counted
+        counted = self._reports.are_counted and isinstance(messages, list)
+        counted = counted and all(isinstance(one, dict) for one in messages)
         each = [self._reports.told_each(one) for one in messages] if counted else messages
         more = self._reports.told_each(more)
 
@@ -57,7 +59,7 @@ class Producer(RoutedWriter):
             finally:
                 if counted:  # what is wrong with one of them is told in it
                     for one, told in zip(messages, each, strict=True):
-                        one |= {name: said for name, said in told.items() if name not in one}
+                        one |= {name: said for name, said in told.items() if name not in CALLBACKS}
 
         found: int = self._with_way(topic, hand_over, self.block_s)
         with self._changed:

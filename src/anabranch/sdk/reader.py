@@ -233,10 +233,15 @@ class RoutedReader(RoutedClient):
 
     def _settle(self, inner: Any) -> None:
         """Have the group settle soon, as a member that has just come to it."""
-        with contextlib.suppress(KafkaException):  # it is told with the next message
-            if self._settling.beat(lambda: self._subscribe(inner) if self._subscribed.topics else None):
-                with self._changed:
-                    self._heed()
+
+        def subscribe() -> None:
+            if self._subscribed.topics and inner is self._inner:
+                with contextlib.suppress(KafkaException):  # it is told with the next message
+                    self._subscribe(inner)
+
+        if self._settling.beat(subscribe):
+            with self._changed:
+                self._heed()
 
     def _measure(self) -> None:
         """Positions and lag, as the client knows them without asking anybody."""

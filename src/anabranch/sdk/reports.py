@@ -15,7 +15,8 @@ from typing import Any
 
 _ONLY_FAILURES = "delivery.report.only.error"
 _ALL = "on_delivery"
-_EACH = ("callback", _ALL)
+CALLBACKS = ("callback", _ALL)
+"""What a message's own is called where it is given."""
 
 
 class Reports:
@@ -45,7 +46,7 @@ class Reports:
 
     def told_each(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments with what is to be called in place of the callbacks in them."""
-        return {name: self.told(one) if name in _EACH else one for name, one in given.items()}
+        return {name: self.told(one) if name in CALLBACKS else one for name, one in given.items()}
 
     def _told(self, callback: Any) -> Callable[[Any, Any], None]:
         failed = self._failed

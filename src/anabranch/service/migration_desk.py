@@ -35,6 +35,7 @@ from anabranch.service.migration_routes import MigrationRoutes
 from anabranch.service.route_desk import ServiceDesk
 from anabranch.state.codecs.verified import NeverVerifiedError, RunState, VerifyStatus
 from anabranch.store.runs import RunKind
+from anabranch.verify.findings import FindingKind
 from anabranch.verify.report import ComparisonVerdict
 
 STOP_S = 30.0
@@ -191,8 +192,9 @@ class ServiceMigrationDesk:
 
 
 def _findings(report: Mapping[str, Any]) -> Iterator[str]:
-    """What a report tells beside its verdict: how many records of each kind, and what was not compared."""
-    yield from (f"{count:,} {kind}" for kind, count in report["counts"].items() if count)
+    """What a report tells beside its verdict: how many records of each kind that differs, and what was not compared."""
+    differences = {kind.word for kind in FindingKind if kind.is_difference}
+    yield from (f"{count:,} {kind}" for kind, count in report["counts"].items() if count and kind in differences)
     left = report["not_compared"]
     yield from (f"{one['lane']} was not compared: {one['reason']}" for one in left[:_NAMED])
     if len(left) > _NAMED:

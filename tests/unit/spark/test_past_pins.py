@@ -85,20 +85,22 @@ def test_a_record_behind_the_last_copy_is_foreign(both: Lab) -> None:
 
 
 def test_what_applications_write_behind_the_copies_is_not_foreign_once_they_were_led_over(both: Lab) -> None:
-    """The way back begins where the copies end; another link's is none."""
+    """The way back begins where the copies end; another link's is none, nor one of a link of this name elsewhere."""
     pins = verify.plan(both.source, both.target, LINK, VerifyOptions()).pins
     appended(both, TO_A, OTHER)
 
-    async def store(cluster: Cluster, back_of: str) -> None:
+    async def store(cluster: Cluster, name: str, back_of: str, source: str) -> None:
         await ensure_topics(cluster)
         links = Links(cluster)
         await links.sync()
-        spec = LinkSpec(f"{back_of}-back", ClusterRef("new", "n"), ClusterRef("old", "o"), back_of=back_of)
-        await links.put(LinkRecord(WantedState(spec), ("n",), 1))
+        spec = LinkSpec(name, ClusterRef("new", source), ClusterRef("old", "o"), back_of=back_of)
+        await links.put(LinkRecord(WantedState(spec), (source,), 1))
 
-    both.on(both.source, lambda cluster: store(cluster, "another"))
-    assert look(both, pins)[0].foreign == ((TARGET_END, TARGET_END + 2),)
-    both.on(both.source, lambda cluster: store(cluster, LINK))
+    new = both.on(both.target, lambda cluster: cluster.cluster_id())
+    for name, back_of, source in (("another-back", "another", new), ("elsewhere-back", LINK, "elsewhere")):
+        both.on(both.source, lambda cluster, told=(name, back_of, source): store(cluster, *told))  # type: ignore[misc]
+        assert look(both, pins)[0].foreign == ((TARGET_END, TARGET_END + 2),)
+    both.on(both.source, lambda cluster: store(cluster, "back", LINK, new))
     first, second = look(both, pins)
     assert (first.foreign, first.is_told, first.reason) == ((), False, ""), "its cleaner may follow what they write"
     assert second.is_told, "nobody has written there"

@@ -84,12 +84,15 @@ def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: 
 
 
 def _uncompared(known: KnownMigration, stands: WaveStanding, link: str, since: str = "") -> list[Reason]:
-    """A warning where no comparison has ended on the leg where the wave stands."""
+    """A warning where no comparison of a link has ended on the leg where the wave stands, since it was started."""
     name, wave = known.kept.name, stands.wave.name
-    checked = [run for run in known.runs if (run.wave, run.journal["what"]) == (wave, WaveVerb.VERIFY.value)]
-    done = (run for run in checked if run.state == WaveRunState.DONE.value)
-    if any(run.journal["leg"] == stands.leg.number for run in done):
-        return []
+    done = [run for run in known.runs if (run.wave, run.state) == (wave, WaveRunState.DONE.value)]
+    started = max((run.began for run in done if run.journal["what"] == WaveVerb.START.value), default=0)
+    for run in done:
+        told = run_of(run.journal)
+        compared = {step.subject for step in told.steps if step.kind is StepKind.VERIFY}
+        if told.leg == stands.leg.number and run.began >= started and link in compared:
+            return []
     fix = f"`anabranch migrate verify {name} --wave {wave}`"
     return [Reason.found(Severity.WARNING, f"what {link} has copied was not compared{since}", fix)]
 

@@ -57,7 +57,7 @@ async def past_pins(
     grown = {pin.source for pin in pins if ends[pin.target] > pin.target_to}
     if not grown:
         return [nothing_past(pin) for pin in pins]
-    if await _has_way_back(source, link_id):
+    if await _has_way_back(source, target, link_id):
         return [untold(pin) if pin.source in grown else nothing_past(pin) for pin in pins]
     try:
         maps = await _maps(target, link_id, grown, timeout)
@@ -81,10 +81,11 @@ async def past_pins(
     return list(await asyncio.gather(*(one(pin) for pin in pins)))
 
 
-async def _has_way_back(source: Cluster, link_id: str) -> bool:
+async def _has_way_back(source: Cluster, target: Cluster, link_id: str) -> bool:
     """Whether a link is the way back of this one, which is stored on its target, this one's source.
 
-    It was made where the copies end.  Who may not read of links there has none as far as it knows.
+    It was made where the copies end.  One of a link of the same name into another cluster is none.  Who may not read of
+    links there has none as far as it knows.
     """
     links = Links(source)
     try:
@@ -92,7 +93,8 @@ async def _has_way_back(source: Cluster, link_id: str) -> bool:
             await links.sync()
     except PermissionDeniedError:
         return False
-    return any(record.wanted.spec.back_of == link_id for record in links.links.values())
+    specs = [one.wanted.spec for one in links.links.values() if one.wanted.spec.back_of == link_id]
+    return bool(specs) and await target.cluster_id() in {spec.source.cluster_id for spec in specs}
 
 
 async def _maps(target: Cluster, link_id: str, wanted: Collection[TopicPartition], timeout: float) -> LinkMaps:
