@@ -16,6 +16,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun
 from anabranch.migration.spec import FenceKind
 from anabranch.migration.steps import Part
+from anabranch.model.clock import now_ms
 from anabranch.model.counted import counted
 from anabranch.model.link import UnknownLinkError
 from anabranch.model.reasons import Reason, Severity
@@ -40,6 +41,9 @@ from anabranch.verify.report import ComparisonVerdict
 
 STOP_S = 30.0
 """How long runs that were asked to end are waited for before that is told."""
+BEGINS_MS = 60_000
+"""How long lanes that have not begun, or are in doubt, are waited for: a link that was just started tells of them
+within seconds.  Where one still does not, the comparison goes on without it, and says so."""
 _NAMED = 3
 """Lanes that were not compared which a refusal names."""
 
@@ -125,7 +129,11 @@ class ServiceMigrationDesk:
             jobs, context = self.launching.jobs, self.launching.clusters.context
             directory = jobs.directory / "verify" / link
             job = ReaderJob(context(source.name), context(target), jobs.reader_master, directory, jobs.settings, True)
-            started = await verify_start.apply(cluster, await verify_start.plan(source, cluster, link), job)
+            planned = await verify_start.plan(source, cluster, link)
+            if planned.doubts and now_ms() - since_ms < BEGINS_MS:
+                lane, why = min(planned.doubts.items())
+                raise NotYetError(f"link {link}: {lane}: {why}")
+            started = await verify_start.apply(cluster, planned, job)
             await self.launching.processes.launched(RunKind.VERIFY, target, link, self.account, started.job)
         raise NotYetError(f"link {link}: the comparison is being started")
 
