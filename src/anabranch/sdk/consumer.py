@@ -179,7 +179,7 @@ class Consumer(RoutedReader):
             return self._commit(message, offsets, more.get("async", asynchronous))
         except KafkaException as error:
             if error.args[0].code() != KafkaError._NO_OFFSET:  # else there was nothing to commit
-                self.failed(str(error))
+                self.reported(str(error))
             raise
 
     def _commit(self, message: Any, offsets: list[Any] | None, asynchronous: bool) -> Any:

@@ -123,12 +123,7 @@ class RoutedReader(RoutedClient):
     def read_error(self, error: Any) -> None:
         """What a message tells in place of a record; the end of a partition is none."""
         if error.code() != KafkaError._PARTITION_EOF:
-            self.failed(str(error))
-
-    def failed(self, words: str) -> None:
-        """Something went wrong that the application was told, too."""
-        with self._changed:
-            self._counts.failed(words)
+            self.reported(str(error))
 
     def was_left(self, error: RuntimeError) -> bool:
         """Whether a call failed since another thread has left the cluster with the client meanwhile."""
@@ -355,7 +350,7 @@ class RoutedReader(RoutedClient):
         try:
             return self._connect_to(target, starts)
         except Exception as error:
-            self.failed(str(error))
+            self.reported(str(error))
             raise
         finally:
             with self._changed:
@@ -378,7 +373,7 @@ class RoutedReader(RoutedClient):
             LOG.warning("cluster %s is another one by its id than before: no position is taken there", era.cluster)
             self._left = Left()
         era.called(target.topics)
-        callbacks = self._callbacks.configured(self._given, era.noted, _failing(weakref.ref(self)))
+        callbacks = self._callbacks.configured(self._given, era.noted, self._reporting())
         inner = confluent_kafka.Consumer(self._configured(target, **callbacks))
         self._era, self._names = era, Names.of(target)
         self._plain = era.is_plain and self._names.are_plain
@@ -518,15 +513,6 @@ class RoutedReader(RoutedClient):
 def _named(positions: Mapping[Place, int]) -> dict[str, int]:
     """As they are told: by TOPIC-PARTITION."""
     return {f"{topic}-{part}": at for (topic, part), at in positions.items()}
-
-
-def _failing(client: Callable[[], RoutedReader | None]) -> Callable[[Any], None]:
-    def failed(error: Any) -> None:
-        one = client()
-        if one is not None:
-            one.failed(str(error))
-
-    return failed
 
 
 def _nothing(_: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from anabranch.model.routing import ClientRole, Route, RouteQuery
@@ -49,6 +49,22 @@ class RoutedClient(Led):
     def route_age_s(self) -> float:
         """How long ago the service told it."""
         return self._session.route_age_s
+
+    def reported(self, words: str) -> None:
+        """Something went wrong that the application was told, too."""
+        with self._changed:
+            self._counts.failed(words)
+
+    def _reporting(self) -> Callable[[Any], None]:
+        """``reported`` as a callback of the library's, which keeps nobody alive."""
+        client = weakref.ref(self)
+
+        def failed(error: Any) -> None:
+            one = client()
+            if one is not None:
+                one.reported(str(error))
+
+        return failed
 
     def _configured(self, target: Route, **more: Any) -> dict[str, Any]:
         """The configuration of a client where a route leads; it holds secrets.  Raises MissingSecretError.

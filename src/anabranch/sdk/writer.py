@@ -52,7 +52,7 @@ class RoutedWriter(RoutedClient):
         super().__init__(settings, given, ClientRole.PRODUCER, settings.topics, "")
         self._gate = Gate()
         self._cell: list[Way] = [SHUT]
-        told = _telling(weakref.ref(self))
+        told = self._reporting()
         self._reports = Reports(given, told)
         counted = self._reports.told if self._reports.are_counted else None
         self._produce, self._poll = quick_calls(self._cell, self._gate, weakref.ref(self), counted)
@@ -162,11 +162,6 @@ class RoutedWriter(RoutedClient):
             self._detours += 1
             if not isinstance(error, BufferError):
                 self._counts.failed(str(error))
-
-    def reported(self, words: str) -> None:
-        """Something went wrong, of which a callback is told."""
-        with self._changed:
-            self._counts.failed(words)
 
     def _learn(self, topic: str) -> None:
         """Have the service say where a topic leads; raises MayNotError, RouteProblemError, NoRouteError."""
@@ -404,12 +399,3 @@ class RoutedWriter(RoutedClient):
             self._counts.records = self._gate.passed() - self._detours
             self._counts.bytes = max(self._counts.bytes, self._sent.bytes)
             return self._counts.report()
-
-
-def _telling(client: Callable[[], RoutedWriter | None]) -> Callable[[Any], None]:
-    def failed(error: Any) -> None:
-        one = client()
-        if one is not None:
-            one.reported(str(error))
-
-    return failed

@@ -98,7 +98,7 @@ def test_a_group_that_is_moved_settles_before_brokers_ask_its_members_for_a_hear
 
 
 def test_a_member_that_subscribes_again_to_the_same_changes_nothing(hourly: Scene) -> None:
-    """Brokers do not begin to share out anew: no member is told of any change by so many heartbeats of another."""
+    """Brokers do not begin to share out again: no member is told of any change by so many heartbeats of another."""
     topic = hourly.topic(PARTITIONS)
     given = {"bootstrap.servers": hourly.old.bootstrap, "group.id": hourly.group, "group.protocol": "consumer"}
     with Members(topic, PlainConsumer, given, MEMBERS - 1) as members:

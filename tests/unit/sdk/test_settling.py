@@ -74,7 +74,7 @@ def test_none_is_later_than_an_eighth_of_the_time_that_has_passed(clock: Clock) 
 
 
 def test_a_member_of_the_classic_protocol_subscribes_once(clock: Clock) -> None:
-    """Its group would begin to settle anew."""
+    """Its group would begin to settle again."""
     consumer, there = moved(clock)
     assert there.subscribed == 1
     assert subscribed(there, clock, consumer, 20.0) == 0

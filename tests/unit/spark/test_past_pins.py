@@ -89,18 +89,21 @@ def test_what_applications_write_behind_the_copies_is_not_foreign_once_they_were
     pins = verify.plan(both.source, both.target, LINK, VerifyOptions()).pins
     appended(both, TO_A, OTHER)
 
-    async def store(cluster: Cluster, name: str, back_of: str, source: str) -> None:
+    def store(name: str, back_of: str, source: str) -> None:
+        spec = LinkSpec(name, ClusterRef("new", source), ClusterRef("old", "o"), back_of=back_of)
+        both.on(both.source, lambda cluster: put(cluster, LinkRecord(WantedState(spec), (source,), 1)))
+
+    async def put(cluster: Cluster, record: LinkRecord) -> None:
         await ensure_topics(cluster)
         links = Links(cluster)
         await links.sync()
-        spec = LinkSpec(name, ClusterRef("new", source), ClusterRef("old", "o"), back_of=back_of)
-        await links.put(LinkRecord(WantedState(spec), (source,), 1))
+        await links.put(record)
 
     new = both.on(both.target, lambda cluster: cluster.cluster_id())
     for name, back_of, source in (("another-back", "another", new), ("elsewhere-back", LINK, "elsewhere")):
-        both.on(both.source, lambda cluster, told=(name, back_of, source): store(cluster, *told))  # type: ignore[misc]
+        store(name, back_of, source)
         assert look(both, pins)[0].foreign == ((TARGET_END, TARGET_END + 2),)
-    both.on(both.source, lambda cluster: store(cluster, "back", LINK, new))
+    store("back", LINK, new)
     first, second = look(both, pins)
     assert (first.foreign, first.is_told, first.reason) == ((), False, ""), "its cleaner may follow what they write"
     assert second.is_told, "nobody has written there"
