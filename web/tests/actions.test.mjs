@@ -92,6 +92,23 @@ test("a plan that is no longer true is refused, nothing is done, and it is plann
   await dialog(page).getByText("Link old-new was changed").waitFor();
 });
 
+test("from a plan the way back to what was asked keeps what was typed", async () => {
+  const page = await person(browser);
+  await signIn(page, stand, "approver", `${LINK}/settings`);
+  await page.getByRole("button", { name: "Change" }).click();
+  await dialog(page).getByLabel("Rate limit").fill("7MB/s");
+  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await dialog(page).getByRole("row", { name: /rate_limit .* 7000000/ }).waitFor();
+  await dialog(page).getByRole("button", { name: "Back", exact: true }).click();
+  const rate = dialog(page).getByLabel("Rate limit");
+  assert.equal(await rate.inputValue(), "7MB/s");
+  await rate.fill("8MB/s");
+  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await dialog(page).getByRole("row", { name: /rate_limit .* 8000000/ }).waitFor();
+  await dialog(page).getByRole("button", { name: "Cancel" }).click();
+  sound(page);
+});
+
 full("a field that is wrong is said at the field, and what was typed stays", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/settings`);

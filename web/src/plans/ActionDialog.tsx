@@ -66,6 +66,11 @@ export function ActionDialog({ verb, title, body, fields, close, refused, applie
     }
     close();
   };
+  const back = () => {
+    plan.reset();
+    apply.reset();
+    setAsked(true);
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setAsked(false);
@@ -107,7 +112,17 @@ export function ActionDialog({ verb, title, body, fields, close, refused, applie
     <Dialog
       title={title}
       close={leave}
-      foot={<Foot plan={shown} whyNotTyped={typed.why} work={apply.data} applying={apply.isPending} apply={() => shown && apply.mutate(shown)} close={leave} />}
+      foot={
+        <Foot
+          plan={shown}
+          whyNotTyped={typed.why}
+          work={apply.data}
+          applying={apply.isPending}
+          back={fields.length > 0 ? back : null}
+          apply={() => shown && apply.mutate(shown)}
+          close={leave}
+        />
+      }
     >
       {problem !== null ? (
         <ProblemNotice error={plan.error} title="Not planned" again={again} />
@@ -151,11 +166,13 @@ interface FootProps {
   whyNotTyped: string | null;
   work: Schemas["Work"] | undefined;
   applying: boolean;
+  /** Asks again, with what was filled in. */
+  back: (() => void) | null;
   apply: () => void;
   close: () => void;
 }
 
-function Foot({ plan, whyNotTyped, work, applying, apply, close }: FootProps) {
+function Foot({ plan, whyNotTyped, work, applying, back, apply, close }: FootProps) {
   const me = useMe();
   const unapproved = useWhyNotApproved(plan);
   if (work !== undefined) {
@@ -178,6 +195,11 @@ function Foot({ plan, whyNotTyped, work, applying, apply, close }: FootProps) {
           {why ? `${why.charAt(0).toUpperCase()}${why.slice(1)}. ` : ""}
           <Link href={`/plans/${plan.id}`}>Open as a page</Link>, which somebody else may apply.
         </span>
+      )}
+      {back === null || plan === undefined ? null : (
+        <Button why={applying ? "it is being applied" : null} act={back}>
+          Back
+        </Button>
       )}
       <Button act={close}>Cancel</Button>
       <Button
