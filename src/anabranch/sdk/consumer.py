@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
 from anabranch.sdk.errors import StaleMessageError, StaleOffsetError
 from anabranch.sdk.names import place_of
+from anabranch.sdk.orders import Phase
 from anabranch.sdk.partitions import Subscribed
 from anabranch.sdk.reader import SLICE_S, RoutedReader
 from anabranch.sdk.standing import Left
@@ -72,7 +73,7 @@ class Consumer(RoutedReader):
             if not self.was_left(error):
                 raise
             return []
-        return found if self._plain else [era.wrapped(one, names) for one in found]
+        return found if self._is_as_is(inner) else [self.given(one, era, names) for one in found]
 
     def subscribe(self, topics: list[str], on_assign: Any = None, on_revoke: Any = None, on_lost: Any = None) -> None:
         """As confluent-kafka's; raises MayNotError, RouteProblemError, NoRouteError."""
@@ -81,7 +82,7 @@ class Consumer(RoutedReader):
         self._subscribed = Subscribed(tuple(topics), {name: one for name, one in given.items() if one is not None})
         self._ask_for(tuple(topics))
         with self._changed:
-            inner = self._inner if not self._due or self._leaves else None
+            inner = self._inner if self._orders.phase is Phase.OPEN or self._leaves else None
         if inner is not None:
             self._subscribe(inner)
         else:
@@ -99,14 +100,19 @@ class Consumer(RoutedReader):
             self._check(one)
         if self._leaves or self._was_called_back():
             self._was_assigned = True
-            self._inner.assign(self._partitions.placed(self._inner, [self._names.to(one) for one in partitions]))
+            there = self._partitions.placed(self._inner, [self._names.to(one) for one in partitions])
+            self._begins(there)
+            self._inner.assign(there)
             return
+        before = self._parts()
         self._subscribed = Subscribed(by_hand=list(partitions))
         self._left = Left()
         self._ask_for(tuple(dict.fromkeys(one.topic for one in partitions)))
-        if self._inner is not None and not self._due:
+        if self._inner is not None and self._orders.phase is Phase.OPEN:
             there = [self._names.to(one) for one in partitions]
+            self._ends(self._inner, before)
             self._partitions.begins(there)
+            self._begins(there)
             self._inner.assign(there)
         else:
             self._ready(0.0)
@@ -117,9 +123,11 @@ class Consumer(RoutedReader):
     def unassign(self) -> None:
         """As confluent-kafka's."""
         self._was_assigned = True
+        inner = self._usable()
+        self._ends(inner, self._parts())
         if self._subscribed.by_hand is not None:
             self._subscribed = Subscribed()
-        self._usable().unassign()
+        inner.unassign()
 
     def incremental_assign(self, partitions: list[Any]) -> None:
         """As confluent-kafka's."""
@@ -135,6 +143,7 @@ class Consumer(RoutedReader):
             there = self._partitions.placed(inner, there)
         else:
             self._partitions.begins(there)
+        self._begins(there)
         inner.incremental_assign(there)
 
     def incremental_unassign(self, partitions: list[Any]) -> None:
@@ -144,7 +153,9 @@ class Consumer(RoutedReader):
             gone = {place_of(one) for one in partitions}
             left = [one for one in self._subscribed.by_hand if place_of(one) not in gone]
             self._subscribed = Subscribed(by_hand=left)
-        self._usable().incremental_unassign([self._names.to(one) for one in partitions])
+        inner, there = self._usable(), [self._names.to(one) for one in partitions]
+        self._ends(inner, there)
+        inner.incremental_unassign(there)
 
     def assignment(self) -> list[Any]:
         """As confluent-kafka's; empty while a switch is under way."""
@@ -166,7 +177,18 @@ class Consumer(RoutedReader):
     def seek(self, partition: Any) -> None:
         """As confluent-kafka's; raises StaleOffsetError for an offset that may be of before a switch."""
         self._check(partition)
-        self._usable().seek(self._names.to(partition))
+        inner, there = self._usable(), self._names.to(partition)
+        self._ends(inner, [there])
+        with self._changed:
+            was_open = place_of(there) in self._floors.open
+            self._begins_at(place_of(there), there.offset if there.offset >= 0 else None)
+            self._heed()
+        try:
+            inner.seek(there)
+        except KafkaException:
+            if not was_open:
+                self._ends(inner, [there])
+            raise
 
     # -- offsets ---------------------------------------------------------------------------------------
 
@@ -243,7 +265,7 @@ class Consumer(RoutedReader):
 
     def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
         """Act on the client and its own message of one that was given out here; raises StaleMessageError."""
-        inner, raw = self._inner, self._era.raw_of(message, self._names)
+        inner, raw = self._inner, self._era.raw_of(message, self._names, self._floors)
         if inner is not None and raw is not None:
             try:
                 return act(inner, raw)
@@ -254,6 +276,14 @@ class Consumer(RoutedReader):
 
     def _check(self, one: Any) -> None:
         """Raise StaleOffsetError for a number that may be of before a change of cluster, or of another log there."""
+        if self._era.takes(one, self._names):
+            return
+        era, inner = self._era, self._inner
+        if inner is not None and one.offset >= 0:
+            # What was given out as it is was not noted.
+            there = self._names.to(one)
+            for stands in inner.position([TopicPartition(there.topic, there.partition)]):
+                era.known.reached(place_of(stands), stands.offset)
         if not self._era.takes(one, self._names):
             raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
 

@@ -2,7 +2,8 @@
 
 Invariants
     U3  a message, or a number, of before a change of cluster is never taken for an offset of the one after it; nor is
-        one of a topic that was called otherwise there: that is another log.
+        one of a topic that was called otherwise there: that is another log.  Which messages say by their offset of
+        which cluster they are is in ``floors``.
     U8  a cluster that is reached by other servers is the same one only where it has the same id.
 """
 
@@ -17,6 +18,7 @@ from confluent_kafka import KafkaException
 
 from anabranch.model.routing import Route
 from anabranch.model.topics import TopicPartition
+from anabranch.sdk.floors import Floors
 from anabranch.sdk.known import KnownOffsets
 from anabranch.sdk.message import RoutedMessage
 from anabranch.sdk.names import Names, Place, place_of
@@ -84,13 +86,13 @@ class Era:
             self.known.delivered((topic, raw.partition()), raw.offset())
         return RoutedMessage(raw, self.number, names.here.get(topic, topic))
 
-    def raw_of(self, message: Any, names: Names) -> Any:
-        """The client's own message of one that was given out in this era, or None; only the first gives out its own."""
+    def raw_of(self, message: Any, names: Names, floors: Floors) -> Any:
+        """The client's own message of one that was given out in this era, or None."""
+        topic = message.topic()
         if isinstance(message, RoutedMessage):
             is_ours, raw = message.era == self.number, message.raw
         else:
-            is_ours, raw = self.number == 1, message
-        topic = message.topic()
+            is_ours, raw = floors.is_beyond((topic, message.partition()), message.offset()) and self.number > 0, message
         return raw if is_ours and raw.topic() == names.there.get(topic, topic) else None
 
     def takes(self, one: Any, names: Names) -> bool:

@@ -4,7 +4,8 @@ An offset given as a number does not say of which cluster it is.  On the first c
 without us; after a switch only one that was told there, in a message or in an answer.
 
 Invariants
-    K1  an offset is known that lies between the first that was delivered and the one after the last, or was answered.
+    K1  an offset is known that lies between the first that was delivered, or where the client began, and the one after
+        the last, or was answered.
     K2  what is held does not grow with the records: delivered offsets are a range, and answers are the last so many.
 """
 
@@ -40,6 +41,17 @@ class KnownOffsets:
         if offset >= one.next:
             one.next = offset + 1
         one.first = min(one.first, offset)
+
+    def began(self, place: Place, offset: int) -> None:
+        """The client reads a partition from there on."""
+        one = self._partitions[place]
+        one.first, one.next = min(one.first, offset), max(one.next, offset)
+
+    def reached(self, place: Place, position: int) -> None:
+        """All before this position was delivered, from where it is known that the client began."""
+        one = self._partitions.get(place)
+        if one is not None and one.first <= position:
+            one.next = max(one.next, position)
 
     def told(self, place: Place, offsets: Iterable[int]) -> None:
         """An answer held these; logical ones (below 0) stand for no record."""

@@ -28,10 +28,10 @@ class Counts:
         self.errors += 1
         self.last_error = words[:_WORDS]
 
-    def measure(self, inner: Any, partitions: list[Any]) -> None:
+    def measure(self, inner: Any, stood: list[Any]) -> None:
         """Positions and lag, as a consumer knows them without asking anybody; raises KafkaException."""
         positions, lag = {}, 0
-        for one in inner.position(partitions):
+        for one in stood:
             if one.offset >= 0:
                 positions[f"{one.topic}-{one.partition}"] = one.offset
                 marks = inner.get_watermark_offsets(one, cached=True)

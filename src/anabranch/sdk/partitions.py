@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import OFFSET_END, OFFSET_INVALID, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaException, TopicPartition
 
 from anabranch.sdk.beginning import beginnings
 from anabranch.sdk.names import Place, place_of
@@ -83,6 +83,16 @@ class Partitions:
                 for one in partitions
             ]
         self.begins(found)
+        return found
+
+    def begin_where(self, inner: Any, partitions: list[Any], timeout_s: float) -> dict[Place, int]:
+        """Where the client begins these by itself, as far as the cluster says it; raises KafkaException."""
+        committed = {place_of(one): one.offset for one in inner.committed(partitions, timeout_s) if one.error is None}
+        found = {place: at for place, at in committed.items() if at >= 0}
+        bare = [TopicPartition(*place, OFFSET_BEGINNING) for place, at in committed.items() if at < 0]
+        if bare and not self._begins_at_end:  # else it was asked where the end is
+            starts = inner.offsets_for_times(bare, timeout_s)
+            found |= {place_of(one): one.offset for one in starts if one.error is None and one.offset >= 0}
         return found
 
     def begins(self, partitions: list[Any]) -> None:

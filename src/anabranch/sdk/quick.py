@@ -12,10 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from anabranch.sdk.era import Era
 from anabranch.sdk.gate import Gate
+from anabranch.sdk.names import Names
 
 SLICE_S = 0.5
 """The longest that a producer's callbacks are waited for in one go: the way may have been shut meanwhile."""
+ReadWay = tuple[Callable[[float], Any], Era, Names]
+"""How a message is read; and the era, and the names, of what is read so."""
 Way = tuple[Callable[..., None], Mapping[str, str], Callable[[float], int] | None]
 """How a record is handed over, what each topic is called there, and how callbacks are served; the last may be shut."""
 
@@ -85,15 +89,19 @@ def quick_calls(
 
 
 def quick_poll(
-    cell: list[Callable[[float], Any]], slice_s: float, client: Callable[[], Any]
+    cell: list[ReadWay], slice_s: float, client: Callable[[], Any]
 ) -> tuple[Callable[..., Any], Callable[[], tuple[int, int]]]:
-    """A consumer's ``poll``, which reads by the cell in slices, and what it has counted: records and bytes."""
+    """A consumer's ``poll``, which reads by the cell in slices, and what it has counted: records and bytes.
+
+    What was read by a way that is none any more is looked at before it is given out.
+    """
     records = size = 0
 
     def poll(timeout: float = -1) -> Any:
         nonlocal records, size
+        way = cell[0]
         try:
-            message = cell[0](slice_s if timeout > slice_s or timeout < 0 else timeout)
+            message = way[0](slice_s if timeout > slice_s or timeout < 0 else timeout)
         except RuntimeError as error:
             one = client()
             if one is None or not one.was_left(error):
@@ -104,6 +112,9 @@ def quick_poll(
             message = None if one is None else one.poll_on(timeout)
             if message is None:
                 return None
+        elif cell[0] is not way:
+            one = client()
+            message = message if one is None else one.given(message, *way[1:])
         wrong = message.error()
         if wrong is None:
             more = len(message)

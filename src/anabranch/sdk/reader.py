@@ -4,8 +4,8 @@ Invariants
     U4  confluent-kafka's consumer is called in threads of the application, or while one of them waits; one of a cluster
         that is lost is given up, and closed by itself.
 
-Where partitions begin is in ``beginning`` (U1, U2), what counts on one cluster alone in ``era`` (U3), and where it
-stands as it leaves in ``standing`` (U5).
+Where partitions begin is in ``beginning`` (U1, U2), what counts on one cluster alone in ``era`` (U3), how messages are
+given out in ``giving`` (M1, M2), and where it stands as it leaves in ``standing`` (U5).
 """
 
 from __future__ import annotations
@@ -21,19 +21,18 @@ import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
-from anabranch.model.routing import ClientReport, ClientRole, Route
+from anabranch.model.routing import ClientReport, Route
 from anabranch.sdk import peers
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.callbacks import Callbacks
 from anabranch.sdk.config import split
-from anabranch.sdk.era import Era
 from anabranch.sdk.errors import LostAssignmentError, MayNotError, SwitchingError
+from anabranch.sdk.giving import GivingReader
 from anabranch.sdk.metrics import Counts
 from anabranch.sdk.names import Names, Place, place_of
 from anabranch.sdk.orders import Orders, Phase
-from anabranch.sdk.partitions import Partitions, Subscribed, nowhere
-from anabranch.sdk.quick import quick_poll
-from anabranch.sdk.routed import RoutedClient
+from anabranch.sdk.partitions import Subscribed, nowhere
+from anabranch.sdk.quick import ReadWay, quick_poll
 from anabranch.sdk.settling import Settling
 from anabranch.sdk.standing import ASK_S, Left, stood, stood_alone, unless_lost
 
@@ -47,29 +46,23 @@ _CLOSED = "Consumer closed"
 _FORKED = "this consumer is of the process that was forked: make one in each process"
 
 
-class RoutedReader(RoutedClient):
+class RoutedReader(GivingReader):
     """A client that reads where its code's route leads."""
 
     def __init__(self, *args: Mapping[str, Any], **kwargs: Any) -> None:
         settings, given = split({**(args[0] if args else {}), **kwargs})
         confluent_kafka.Consumer(given).close()  # what is wrong with them is told here, and connects to nothing
-        super().__init__(settings, given, ClientRole.CONSUMER, (), str(given.get("group.id", "")))
+        super().__init__(settings, given, str(given.get("group.id", "")))
         self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
         by_itself = str(self._given.get("enable.auto.offset.store", True)).lower() in ("false", "0", "no")
         self._commits_itself = by_itself
-        self._due = True
-        self._leaves = False
-        self._era = Era()
-        self._names = Names()
-        self._plain = True
         self._left = Left()
         self._subscribed = Subscribed()
-        self._partitions = Partitions(self._given)
         self._settling, self._was_held = Settling(self._given), False
         self._stands: list[Any] | None = None
         self._was_assigned = False
         self._stopped: dict[Place, Any] = {}
-        self._cell: list[Callable[[float], Any]] = [_nothing]
+        self._cell: list[ReadWay] = [(_nothing, self._era, self._names)]
         self._poll, self._counted = quick_poll(self._cell, SLICE_S, weakref.ref(self))
         self._consumed = Counts()
         self._measures = False
@@ -118,7 +111,9 @@ class RoutedReader(RoutedClient):
             if not self.was_left(error):
                 raise
             return None
-        return message if message is None or self._plain else era.wrapped(message, names)
+        if message is None or self._is_as_is(inner):
+            return message
+        return self.given(message, era, names)
 
     def read_error(self, error: Any) -> None:
         """What a message tells in place of a record; the end of a partition is none."""
@@ -164,9 +159,11 @@ class RoutedReader(RoutedClient):
             self._plain = self._era.is_plain and self._names.are_plain
             self._stands = None
         self._due = self._closed or self._measures or self._rejoins or self._orders.phase is not Phase.OPEN
+        self._as_is = self._plain or (self._are_told_apart() and not self._floors.open)
         inner = self._inner
-        is_quick = self._plain and not self._settling.is_on
-        self._cell[0] = _nothing if self._due or inner is None else inner.poll if is_quick else self._read
+        is_quick = self._as_is and not self._settling.is_on and not self._leaves
+        read = _nothing if self._due or inner is None else inner.poll if is_quick else self._read
+        self._cell[0] = (read, self._era, self._names)
         self._changed.notify_all()
 
     def _usable(self, timeout: float = -1) -> Any:
@@ -244,7 +241,9 @@ class RoutedReader(RoutedClient):
             self._measures = False
             self._heed()
         if self._inner is not None:
-            self._counts.measure(self._inner, self._parts())
+            stood = self._inner.position(self._parts())
+            self._note(stood)
+            self._counts.measure(self._inner, stood)
 
     # -- leaving and going on --------------------------------------------------------------------------
 
@@ -278,7 +277,8 @@ class RoutedReader(RoutedClient):
             with self._changed:
                 if self._orders.phase is not Phase.PAUSING:
                     return True  # it need not leave any more
-            self._left, self._leaves = left, True
+                self._left, self._leaves = left, True
+                self._heed()
             try:
                 inner.close()
             finally:
@@ -286,6 +286,7 @@ class RoutedReader(RoutedClient):
                 self._partitions.clear()
         self._left, self._stands = left, None
         with self._changed:
+            self._floors.open.clear()
             if self._orders.phase is Phase.PAUSING:
                 switch = self._orders.paused()
                 if switch:
@@ -333,6 +334,7 @@ class RoutedReader(RoutedClient):
         """
         if self._stands is None:
             self._stands = self._partitions.stood(inner, self._parts())
+            self._note(self._stands)
         return self._stands
 
     def _parts(self) -> list[Any]:
@@ -375,8 +377,11 @@ class RoutedReader(RoutedClient):
         era.called(target.topics)
         callbacks = self._callbacks.configured(self._given, era.noted, self._reporting())
         inner = confluent_kafka.Consumer(self._configured(target, **callbacks))
-        self._era, self._names = era, Names.of(target)
-        self._plain = era.is_plain and self._names.are_plain
+        with self._changed:
+            if era is not self._era:
+                self._floors.leave()
+            self._era, self._names = era, Names.of(target)
+            self._plain = era.is_plain and self._names.are_plain
         # Who is told that its partitions are taken away lets go of what it has not committed, and reads it again.
         told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
         goes_over, self._was_held = self._was_held or bool(self._left.cluster), False
@@ -421,6 +426,7 @@ class RoutedReader(RoutedClient):
                 return
             if are_lost:
                 self._partitions.lose(self._alone(partitions, self._partitions.stood(inner, partitions)).positions)
+            self._ends(inner, partitions)
             self._partitions.go(inner, partitions)
             if callback is not None:
                 callback(self, self._back(partitions))
@@ -445,6 +451,7 @@ class RoutedReader(RoutedClient):
             callback(self, self._known_now(begun))
         if not self._was_assigned:
             self._partitions.assign(inner, begun)
+            self._begins(begun)
         self._stop(inner, begun)
 
     def _begun(self, inner: Any, partitions: list[Any]) -> list[Any]:
@@ -454,6 +461,7 @@ class RoutedReader(RoutedClient):
         asked = [self._names.to(one) for one in self._subscribed.by_hand or ()]
         if self._era.number <= 1 and not self._left.cluster:
             self._partitions.begins(asked)
+            self._begins(asked)
             inner.assign(asked)
             self._stop(inner, asked)
             return
@@ -467,6 +475,7 @@ class RoutedReader(RoutedClient):
                 self._heed()
             raise LostAssignmentError(", ".join(f"{one.topic}-{one.partition}" for one in lost), target.cluster)
         self._partitions.begins(begun)
+        self._begins(begun)
         inner.assign(begun)
         self._stop(inner, begun)
 
@@ -494,7 +503,8 @@ class RoutedReader(RoutedClient):
         """The client in the child of a fork has no threads: it says so, rather than never read."""
         self._changed = threading.Condition(threading.RLock())  # whoever held it is not here
         self._acting = threading.RLock()
-        self._closed, self._end, self._due, self._cell[0] = True, _FORKED, True, _nothing
+        self._closed, self._end, self._due = True, _FORKED, True
+        self._cell[0] = (_nothing, self._era, self._names)
 
     def tick(self) -> None:
         """Some time has passed."""

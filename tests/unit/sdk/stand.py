@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import confluent_kafka
 import pytest
-from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_INVALID, KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.cluster import Security
 from anabranch.model.routing import Route, RouteQuery
@@ -22,19 +22,20 @@ Place = tuple[str, int]
 
 @dataclass
 class Log:
-    """A cluster as its clients see it: what the group has committed, where logs end, and its id, if it tells that.
+    """A cluster as its clients see it: what the group has committed, where logs end and start, its id if it tells that.
 
     ``is_gone`` says that it does not answer.
     """
 
     committed: dict[Place, int] = field(default_factory=dict)
     ends: dict[Place, int] = field(default_factory=dict)
+    starts: dict[Place, int] = field(default_factory=dict)
     id: str = ""
     is_gone: bool = False
 
 
 class PlainConsumer:
-    """A consumer that is handed what a test has it read; it is assigned nothing by itself."""
+    """A consumer that is handed what a test has it read (``comes``); it is assigned nothing by itself."""
 
     made: ClassVar[list[PlainConsumer]] = []
     logs: ClassVar[dict[str, Log]] = {}
@@ -42,6 +43,7 @@ class PlainConsumer:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.log = self.logs.get(str(config.get("bootstrap.servers")), Log())
         self.read: dict[Place, int] = {}
+        self.comes: list[Any] = []
         self.assigned: dict[Place, int] = {}
         self.paused: set[Place] = set()
         self.callbacks: dict[str, Any] = {}
@@ -96,9 +98,14 @@ class PlainConsumer:
         ]
 
     def offsets_for_times(self, partitions: Iterable[Any], timeout: float = -1) -> list[Any]:
-        ends = self.log.ends
         return [
-            TopicPartition(one.topic, one.partition, ends.get((one.topic, one.partition), OFFSET_INVALID))
+            TopicPartition(
+                one.topic,
+                one.partition,
+                (self.log.starts if one.offset == OFFSET_BEGINNING else self.log.ends).get(
+                    (one.topic, one.partition), OFFSET_INVALID
+                ),
+            )
             for one in partitions
         ]
 
@@ -115,11 +122,22 @@ class PlainConsumer:
     def memberid(self) -> str:
         return "member"
 
-    def poll(self, timeout: float) -> None:
+    def poll(self, timeout: float) -> Any:
+        found = self.consume(1, timeout)
+        return found[0] if found else None
+
+    def consume(self, number: int, timeout: float) -> list[Any]:
+        found, self.comes = self.comes[:number], self.comes[number:]
+        self.read |= {(one.topic(), one.partition()): one.offset() + 1 for one in found if one.error() is None}
+        return found
+
+    def get_watermark_offsets(self, _: Any, cached: bool) -> None:
         return None
 
-    def consume(self, _: int, timeout: float) -> list[Any]:
-        return []
+    def seek(self, one: Any) -> None:
+        if (one.topic, one.partition) not in self.assigned:
+            raise KafkaException(KafkaError(KafkaError._STATE))
+        self.read[one.topic, one.partition] = one.offset
 
     def close(self) -> None:
         pass

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 
 from anabranch.sdk.callbacks import Callbacks
 from anabranch.sdk.era import Era
+from anabranch.sdk.floors import Floors
 from anabranch.sdk.names import Names
 from tests.unit.sdk.stand import route
 from tests.unit.sdk.test_names import names
@@ -27,10 +28,14 @@ def test_a_message_is_of_the_era_in_which_it_was_given_out() -> None:
     raw, there = message(), names(t="new.t")
     first, second, third = Era(1, "old"), Era(2, "new"), Era(3, "old")
     given = second.wrapped(raw, there)
-    assert (given.topic(), second.raw_of(given, there)) == ("t", raw)
-    assert first.raw_of(given, there) is None and third.raw_of(given, there) is None
-    assert first.raw_of(raw, Names()) is raw and second.raw_of(raw, Names()) is None
-    assert Era().raw_of(raw, Names()) is None
+    assert (given.topic(), second.raw_of(given, there, Floors())) == ("t", raw)
+    assert first.raw_of(given, there, Floors()) is None and third.raw_of(given, there, Floors()) is None
+    floors = Floors()
+    assert first.raw_of(raw, Names(), floors) is raw
+    floors.read_to(("new.t", 0), 6)
+    floors.leave()
+    assert second.raw_of(raw, Names(), floors) is None and second.raw_of(message(6), Names(), floors) is not None
+    assert Era().raw_of(raw, Names(), Floors()) is None
 
 
 def test_a_message_or_number_of_a_topic_that_was_called_otherwise_is_of_another_log() -> None:
@@ -40,7 +45,7 @@ def test_a_message_or_number_of_a_topic_that_was_called_otherwise_is_of_another_
     era.called({"t": "t", "u": "u"})
     era.called({"t": "new.t"})
     assert (era.is_plain, era.renamed) == (False, {"t"})
-    assert era.raw_of(old, there) is None and era.raw_of(other, there) is other
+    assert era.raw_of(old, there, Floors()) is None and era.raw_of(other, there, Floors()) is other
     assert not era.takes(TopicPartition("t", 0, 5), there) and era.takes(TopicPartition("u", 0, 5), there)
     era.wrapped(message(topic="new.t"), there)
     assert era.takes(TopicPartition("t", 0, 6), there)
