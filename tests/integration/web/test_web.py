@@ -21,6 +21,7 @@ GROUPS = {
     "switches": ("switches",),
     "streams": ("streams", "stream-upkeep"),
     "migrations": ("migrations",),
+    "access": ("access",),
     "lanes": ("lanes",),
     "refused": ("refused",),
     "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),

@@ -2,7 +2,7 @@
 // a test has opened in the browser is closed with the test.
 import { after, afterEach } from "node:test";
 import { closePeople, startBrowser } from "./browser.mjs";
-import { startMigrations, startPositions, startSandbox, startStand, startStreams } from "./stand.mjs";
+import { startAccess, startMigrations, startPositions, startSandbox, startStand, startStreams } from "./stand.mjs";
 
 const started = new Map();
 
@@ -14,6 +14,7 @@ function once(start, ...options) {
 
 export const theBrowser = () => once(startBrowser);
 export const theStand = (...options) => once(startStand, ...options);
+export const theAccess = (...options) => once(startAccess, ...options);
 export const theMigrations = (...options) => once(startMigrations, ...options);
 export const thePositions = (...options) => once(startPositions, ...options);
 export const theSandbox = () => once(startSandbox);

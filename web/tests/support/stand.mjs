@@ -18,6 +18,7 @@ export const startStand = (...options) => start("tests.integration.web.stand", o
 export const startSandbox = () => start("tests.integration.web.sandbox_stand", []);
 export const startMigrations = (...options) => start("tests.integration.web.migration_stand", options);
 export const startStreams = (...options) => start("tests.integration.web.streams_stand", options);
+export const startAccess = (...options) => start("tests.integration.web.access_stand", options);
 export const startPositions = (...options) => start("tests.integration.web.positions_stand", options);
 
 async function start(module, options) {
