@@ -86,5 +86,8 @@ class InvalidFieldError(ConfigError):
     problem: str
     fix: str = ""
 
-    _message = "{where}: {field}: {problem}"
     _hint = "{fix}"
+
+    @property
+    def message(self) -> str:
+        return ": ".join(part for part in (self.where, self.field, self.problem) if part)

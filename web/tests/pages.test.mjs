@@ -297,7 +297,7 @@ test("what is shown of a cluster that is away is marked as old, with why", async
   await page.getByText(/^read \d+ s ago$/).first().waitFor();
   await stand.say("away");
   await page.getByText("Cluster far is away: what is shown is old").waitFor();
-  await page.getByText(/^old: read/).first().waitFor();
+  await page.getByText(/^stale: read/).first().waitFor();
   await stand.say("back");
   await page.getByText("Cluster far is away").waitFor({ state: "detached" });
 });

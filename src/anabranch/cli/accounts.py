@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from anabranch.cli.render import grid
 from anabranch.cli.serve import FileOption, StoreOption, need_service, store_address
 from anabranch.cli.words import moment
 from anabranch.errors import InvalidFieldError
-from anabranch.model.accounts import Account, Role
+from anabranch.model.accounts import NAMES, Account, Role
 from anabranch.model.clock import DAY_MS, now_ms
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def add(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Make an account."""
+    if not re.fullmatch(NAMES, name):
+        fix = "use letters, digits and . _ @ + -, a letter or digit first, at most 200"
+        raise InvalidFieldError("account", "ACCOUNT", f"{name!r} cannot be an account's name", fix)
     chosen = _role(role)
     with _opened(store, file) as (database, known):
         made = known.add(name, chosen, now_ms())

@@ -7,6 +7,7 @@ directory.  Files are not merged, so what a name means is read in one place.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,9 @@ class UnknownContextError(ConfigError):
         known = f"it has {', '.join(self.known)}" if self.known else "it has none"
         return f"no cluster context {self.name!r} in {self.path}: {known}"
 
-    _hint = "anabranch context add {name} --bootstrap HOST:PORT"
+    @property
+    def hint(self) -> str:
+        return f"anabranch context add {shlex.quote(self.name)} --bootstrap HOST:PORT"
 
 
 @dataclass(eq=False)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+NAMES = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}$"
+"""What an account that an admin makes may be called."""
+
 
 class Role(IntEnum):
     """What an account may do; each role may do what those below it may.

@@ -37,6 +37,7 @@ from anabranch.streams.grants import DeniedError
 from anabranch.streams.kept import NoStreamError, NoStreamVersionError
 
 MEDIA = "application/problem+json"
+EXPECTED = "see /api/v1/openapi.json for what is expected"
 _STATUS: Mapping[type[AnabranchError], int] = {
     NotSignedInError: 401,
     NotPermittedError: 403,
@@ -119,7 +120,7 @@ def problem_of(error: AnabranchError) -> Problem:
         hint=error.hint,
         retryable=error.retryable,
         exit_code=error.exit_code,
-        field=error.field if isinstance(error, InvalidFieldError) else None,
+        field=error.field or None if isinstance(error, InvalidFieldError) else None,
         place=_place_of(error),
     )
 
@@ -153,7 +154,7 @@ def invalid(where: str, field: str, problem: str) -> Problem:
         "invalid field",
         422,
         f"{where}: {field}: {problem}" if field else f"{where}: {problem}",
-        "see /api/v1/openapi.json for what is expected",
+        EXPECTED,
         retryable=False,
         exit_code=2,
         field=field or None,

@@ -17,6 +17,7 @@ from anabranch.service.answers import SCHEMAS
 from anabranch.service.caller import Caller, need
 from anabranch.service.errors import NotJsonError, TooLargeError
 from anabranch.service.instance import Instance
+from anabranch.service.problems import EXPECTED
 
 LARGEST_BODY = 1 << 20
 M = TypeVar("M", bound=BaseModel)
@@ -77,7 +78,7 @@ async def body_of(request: Request, model: type[M]) -> M:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise InvalidFieldError("body", field, first["msg"]) from None
+        raise InvalidFieldError("body", field, first["msg"].removeprefix("Value error, "), EXPECTED) from None
 
 
 def expects(model: type[BaseModel]) -> dict[str, Any]:

@@ -119,3 +119,11 @@ def test_a_token_is_printed_once_and_taken_until_it_ends_or_is_revoked(run: Run,
     assert known.of_token(text.strip(), began) is None
     assert [one.verb for one in audited(database)][-2:] == ["token.create", "token.revoke"]
     assert f"ci, {mine['id']}" in {one.detail for one in audited(database)}
+
+
+@pytest.mark.parametrize("name", ["a b", "<b>", "é", "a\nb", "ada\n", "", "a" * 201])
+def test_a_name_that_the_service_would_refuse_is_refused(run: Run, database: Database, name: str) -> None:
+    """An account has the same names here and there; nothing is made."""
+    code, _, err = run("account", "add", name, "--role", "viewer")
+    assert code == 2 and "cannot be an account's name" in err and "use letters" in err
+    assert Accounts(database).all() == [] and audited(database) == []

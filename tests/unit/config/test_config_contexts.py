@@ -224,6 +224,9 @@ def test_the_target_is_found_by_flag_then_environment_then_file(tmp_path: Path) 
     with pytest.raises(UnknownContextError, match=r"'prod' in .*: it has old, new, cloud, token") as caught:
         found.target_context("prod", {})
     assert caught.value.hint == "anabranch context add prod --bootstrap HOST:PORT"
+    with pytest.raises(UnknownContextError) as caught:
+        found.target_context("x; rm y", {})
+    assert caught.value.hint == "anabranch context add 'x; rm y' --bootstrap HOST:PORT"
     with pytest.raises(NoTargetError, match="no target cluster named"):
         load(tmp_path / "none.yaml").target_context(None, {})
 

@@ -60,6 +60,23 @@ def test_what_may_not_be_tried_is_refused(
     assert problem["status"] == status and said in problem["detail"]
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "said"),
+    [
+        ([], None, "body: Input should be an object"),
+        (PREVIEW | {"what": 1}, "what", "body: what: Extra inputs are not permitted"),
+        (PREVIEW | {"rows": "many"}, "rows", "body: rows: Input should be a valid integer"),
+    ],
+)
+def test_a_body_of_another_shape_is_refused_with_what_to_do(
+    trying: Served, body: object, field: str | None, said: str
+) -> None:
+    """By its field, if it is one."""
+    problem = refused(trying, body)
+    assert (problem["status"], problem["field"], problem["detail"]) == (422, field, said)
+    assert problem["hint"] == "see /api/v1/openapi.json for what is expected"
+
+
 def test_what_needs_no_spark_is_told_with_its_place(trying: Served) -> None:
     """A script that cannot be cut into statements has no trial."""
     problem = refused(trying, {"kind": "validation", "script": "SELECT 1;\nSELECT 'open"})

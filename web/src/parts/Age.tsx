@@ -22,7 +22,7 @@ export function ReadAge({ ms, problem }: { ms: number | null | undefined; proble
   const old = problem != null || now - ms > OLD_MS;
   return (
     <span className={`small nowrap ${old ? "old strong" : "dim"}`} title={problem?.detail ?? moment(ms)}>
-      {old ? "old: " : ""}read {ago(ms, now)}
+      {old ? "stale: " : ""}read {ago(ms, now)}
     </span>
   );
 }

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from anabranch.errors import InvalidFieldError
-from anabranch.model.accounts import Account, Role
+from anabranch.model.accounts import NAMES, Account, Role
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.service.answers import IssuedToken, answered
 from anabranch.service.caller import need
@@ -21,7 +21,7 @@ from anabranch.store.accounts import Token
 from anabranch.store.audit import AuditEntry
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
-AccountName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,199}$")]
+AccountName = Annotated[str, StringConstraints(pattern=NAMES)]
 RoleWord = Literal["client", "viewer", "operator", "approver", "admin"]
 
 

@@ -110,7 +110,7 @@ function Processes({ target, link }: { target: string; link: string }) {
                   { key: "pid", label: "process", head: "Process", cell: (run) => `${run.pid} on ${run.host}` },
                   { key: "began", label: "began", head: "Began", cell: (run) => <Age ms={run.began_at} /> },
                   { key: "account", label: "by", head: "By", cell: (run) => run.account },
-                  { key: "log", label: "log", head: "Log", cell: (run) => <code className="small anywhere">{run.log}</code> },
+                  { key: "log", label: "log", head: "Log", cell: (run) => <code className="small told">{run.log}</code> },
                 ]}
               />
             </div>
