@@ -96,7 +96,10 @@ def test_a_change_is_made_to_what_it_was_planned_for(both: Lab) -> None:
     async def pause_planned_before(cluster: Cluster) -> None:
         planned = await change.plan(cluster, LINK, change.PAUSE)
         assert (planned.before.paused, planned.after.paused) == (False, True)
-        faster = await change.plan(cluster, LINK, change.WantedChanges(rate_limit=1000))
+        faster, other = [
+            await change.plan(cluster, LINK, change.WantedChanges(rate_limit=rate)) for rate in (1000, 2000)
+        ]
+        assert len({planned.hash, faster.hash, other.hash}) == 3, "who approves one approves no other one"
         assert (await change.apply(cluster, faster)).wanted == faster.after
         await change.apply(cluster, planned)
 

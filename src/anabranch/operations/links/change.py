@@ -17,6 +17,7 @@ from anabranch.model.link import GroupRules, LinkRecord, WantedState
 from anabranch.model.plans import REQUEST, PlanChangedError, check_holds, plan_hash
 from anabranch.model.plugins import PluginSpec
 from anabranch.operations.links.status import stored
+from anabranch.state.codecs.specs import spec_fields
 from anabranch.state.topics.control import OvertakenError
 
 
@@ -59,7 +60,7 @@ RESUME = WantedChanges(paused=False)
 
 @dataclass(frozen=True, slots=True)
 class ChangeLinkPlan:
-    """The wanted state of a link as it is and as it would be; ``hash`` covers the one that is."""
+    """The wanted state of a link as it is and as it would be; ``hash`` covers both."""
 
     link: str
     before: WantedState
@@ -116,6 +117,7 @@ def refiltered(
 
 
 def _plan(record: LinkRecord, changes: WantedChanges) -> ChangeLinkPlan:
-    before = record.wanted
-    rests_on = plan_hash(before.spec.id, before.revision, record.created_at_ms)
-    return ChangeLinkPlan(before.spec.id, before, changes.of(before), rests_on, changes)
+    before, after = record.wanted, changes.of(record.wanted)
+    seen = before.spec.id, before.revision, record.created_at_ms
+    hash_ = plan_hash(*seen, spec_fields(after.spec), after.paused)
+    return ChangeLinkPlan(before.spec.id, before, after, hash_, changes)
