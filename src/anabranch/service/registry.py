@@ -1,10 +1,12 @@
-"""The registered clients of an instance: in memory, and written behind to the store.
+"""The registered clients of an instance: in memory, and in the store, to which what they report is written behind.
 
 Invariants
     C1  a client belongs to the account that registered it, on whichever instance.
     C2  the live consumers of a group that are registered here are led to one cluster: one that would be on another is
         refused.  Of those that other instances hear of, what they wrote some seconds ago counts.
     C3  a client is live until its lease ends; it is known for ``KEPT_MS`` longer, and told to be stale.
+    C4  a client that was answered is in the store, with what it asked for: an instance that was killed and begins
+        again knows it, so that a switch that was under way does not go on without it.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ class Registry:
         self.totals = ClientTotals()
         self._changed: set[str] = set()
         self._removed: set[str] = set()
-        self._writing = asyncio.Lock()
+        self._writing, self._admitting = asyncio.Lock(), asyncio.Lock()
+        self._new: set[str] = set()
         self._led = asyncio.Event()
         self._led.set()
 
@@ -118,7 +121,34 @@ class Registry:
         made = Client(client_id, facts, query, since_ms, now, now + self.lease_ms, route.cluster, route.since, report)
         owner = account.name if known is None else known.account
         self._put(Known(made, owner, route))
-        return made, route
+        await self._admit(client_id)
+        # Routes may have changed meanwhile, and then it was led again.
+        now_known = self._known.get(client_id)
+        if now_known is None:
+            return made, route
+        return now_known.client, now_known.route or self._routing.route(query)
+
+    async def _admit(self, client_id: str) -> None:
+        """Write a client that has just registered (C4); those who come while others are written are written together.
+
+        Raises StoreError; what is written later is written anyway.
+        """
+        self._new.add(client_id)
+        async with self._admitting:
+            if client_id not in self._new:
+                return  # it went with others
+            await self._led.wait()
+            some, self._new = self._new, set()
+            try:
+                await self._keep(some)
+            except BaseException:
+                self._new |= some - {client_id}
+                raise
+
+    async def _keep(self, ids: Iterable[str]) -> None:
+        found = [(known.client, known.account) for one in ids if (known := self._known.get(one)) is not None]
+        rows = [RegisteredClient(client, account, self._instance) for client, account in found]
+        await self._stored.ask(partial(self._stored.clients.keep, rows))
 
     def _check_group(
         self, client_id: str, group: str, route: Route, elsewhere: Iterable[RegisteredClient], now: int
@@ -341,12 +371,7 @@ class Registry:
             some = changed[-_WRITTEN_AT_ONCE:]
             try:
                 await self._led.wait()
-                rows = [
-                    RegisteredClient(known.client, known.account, self._instance)
-                    for known in (self._known.get(client_id) for client_id in some)
-                    if known is not None
-                ]
-                await self._stored.ask(partial(self._stored.clients.keep, rows))
+                await self._keep(some)
             except BaseException:
                 self._changed.update(changed)
                 raise
