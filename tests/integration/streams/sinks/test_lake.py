@@ -20,6 +20,7 @@ from anabranch.spark.streams.progress import QueryTotals, progress_fields
 from anabranch.spark.streams.sinks.errors import SinkMissingError, SinkSchemaError
 from anabranch.spark.streams.sinks.kinds import sink_kinds
 from anabranch.spark.streams.sinks.port import NativeSink, QueryIdentity
+from anabranch.spark.streams.written_bytes import WrittenBytes
 from anabranch.streams.tables import TableDeclaration
 from qa.timeouts import LONG_TIMEOUT_S
 
@@ -64,6 +65,8 @@ def main(directory: str) -> None:
             query = writer.trigger(availableNow=True).start()
             assert query.awaitTermination(int(LONG_TIMEOUT_S))
             assert _told(query) == (3 if provider == "iceberg" else wanted)
+            counted = WrittenBytes(spark, str(query.runId)).look(is_last=True)
+            _check_bytes(spark, provider, options, counted, is_written=_told(query) == 3)
             Path(directory, f"{provider}-checkpoint", "commits", "0").unlink()
             written = spark.table("lake.db.t") if provider == "iceberg" else spark.read.format("delta").load(**options)
             print(written.count())
@@ -78,6 +81,17 @@ def _told(query: StreamingQuery) -> int | None:
     for one in query.recentProgress:
         progress_fields("q", one.json, totals, None)
     return totals.told
+
+
+def _check_bytes(spark: SparkSession, provider: str, options: dict[str, str], counted: int, is_written: bool) -> None:
+    """Against what the table itself says of its files."""
+    if provider == "iceberg":
+        (row,) = spark.sql("SELECT sum(file_size_in_bytes) FROM lake.db.t.files").collect()
+        there = int(row[0])
+    else:
+        (row,) = spark.sql(f"DESCRIBE HISTORY delta.`{options['path']}` LIMIT 1").collect()
+        there = int(row["operationMetrics"]["numOutputBytes"])
+    assert counted == (there if is_written else 0), (provider, counted, there)
 
 
 def _read(spark: SparkSession, directory: str) -> None:
