@@ -27,7 +27,15 @@ from anabranch.spark.streams.fence import StreamFence
 from anabranch.spark.streams.lake_tables import LAKES
 from anabranch.spark.streams.native_tables import FILES
 from anabranch.spark.streams.progress import QueryTotals, progress_fields, sink_fields
-from anabranch.spark.streams.sinks.port import BatchSink, CountedSink, QueryIdentity, Sink, SinkCounts, SinkKind
+from anabranch.spark.streams.sinks.port import (
+    BatchSink,
+    CountedSink,
+    NativeSink,
+    QueryIdentity,
+    Sink,
+    SinkCounts,
+    SinkKind,
+)
 from anabranch.spark.streams.written_bytes import WrittenBytes
 from anabranch.storage.stream_checkpoints import directory_of
 from anabranch.streams.events import StreamEventKind
@@ -187,7 +195,7 @@ def start(running: Iterable[RunningQuery], trigger: str) -> None:
             writer = writer.option("checkpointLocation", one.checkpoint).trigger(**trigger_of(trigger))
             with active(one.plan.rows.sparkSession):
                 one.query = writer.start()
-            if one.plan.target.provider in COUNTED_BY_SPARK:
+            if isinstance(one.sink, NativeSink) and one.plan.target.provider in COUNTED_BY_SPARK:
                 one.written = WrittenBytes(one.plan.rows.sparkSession, str(one.query.runId))
         except AnabranchError:
             raise

@@ -1,7 +1,7 @@
 """The bytes that a query's tasks have written, for connectors of which Spark's progress does not tell them.
 
-Spark adds up what the tasks of a stage wrote, for files and Delta as their writers count, for Iceberg as its files are
-long.  It is looked up by the query's job group after a micro-batch: no file and no log of a table is read for it.
+Spark adds up what the tasks of a stage wrote.  It is looked up by the query's job group after a micro-batch: no file
+and no log of a table is read for it.
 
 Invariants
     B1  each job is counted once, and none that failed: its files are of no table.
