@@ -173,7 +173,11 @@ def _located(base: Path, place: str | None) -> str | None:
 def launchers_of(shape: ServeShape, base: Path) -> dict[str, StreamLauncher]:
     """Where streams may run, by name; raises InvalidFieldError."""
     from anabranch.operations.jobs.stream_launchers import DEFAULT, LauncherFields, LauncherKind, launcher_of
+    from anabranch.streams.catalog.attached import check_attached
 
+    check_attached(shape.spark, "spark")
+    for name, one in shape.launchers.items():
+        check_attached(one.spark, f"launchers.{name}.spark")
     if DEFAULT in shape.launchers:
         fix = "give it another name, or set `master` and `spark`"
         raise InvalidFieldError("serve", f"launchers.{DEFAULT}", "it is the service's own master and settings", fix)

@@ -35,7 +35,7 @@ _COUNTERS = {
     ),
     (ConnectorSide.SINK, "bytes"): (
         "anabranch_stream_sink_bytes",
-        "Bytes that a sink has taken, as they were sent; left out where they are not known",
+        "Bytes that a sink has taken, as they were sent or are in its files; left out where they are not known",
     ),
     (ConnectorSide.SINK, "errors"): (
         "anabranch_stream_sink_errors",

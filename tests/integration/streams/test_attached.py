@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from anabranch.config.catalogspec import CatalogSpec, NamedQuery
+from anabranch.config.streamspec import StreamRunSpec
 from anabranch.errors import AnabranchError
 from anabranch.jars.connector import with_connector
 from anabranch.sandbox.jars import runtime_jars
 from anabranch.spark.session import session
 from anabranch.spark.streams.attached_tables import attached_tables
 from anabranch.spark.streams.settings import SETTINGS
+from anabranch.spark.streams.told_lineage import lineage_of_script
 from anabranch.streams.catalog.attached import attached
 from anabranch.streams.grants import Privilege
 from anabranch.streams.inline import CATALOG_ALONE, TableAccess
+from qa.iceberg_rest import rest_catalog
 from qa.metastore import metastore
+from qa.postgres import postgres
+from qa.postgres_by_tcp import by_tcp
 from tests.integration.streams.lab import StreamLab
 
 pytestmark = pytest.mark.full
@@ -56,28 +63,44 @@ LISTED: tuple[tuple[dict[str, tuple[Privilege, ...]], list[tuple[str, str]]], ..
 """What is listed with which grants."""
 
 
-@pytest.mark.parametrize("catalog", ["hadoop", "hive"])
-def test_tables_of_iceberg_are_read_and_written_by_grants(catalog: str, tmp_path: Path) -> None:
-    """In a process of its own: the catalog's jars are of the JVM.  Of Hive there is a real metastore."""
-    with metastore(tmp_path) if catalog == "hive" else nullcontext("") as uri:
-        _reads_and_writes(tmp_path, uri)
+@contextmanager
+def catalog_of(kind: str, directory: Path) -> Iterator[dict[str, str]]:
+    """The settings of a catalog of Iceberg, while its server runs: all but the one in a directory have a real one."""
+    if kind == "hive":
+        with metastore(directory) as uri:
+            yield {"uri": uri}
+    elif kind in ("jdbc", "rest"):
+        with postgres() as server, by_tcp(server.database()) as (database, user):
+            if kind == "jdbc":
+                yield {"uri": database, "jdbc.user": user}
+            else:
+                with rest_catalog(directory, database, user) as uri:
+                    yield {"uri": uri}
+    else:
+        yield {}
 
 
-def _reads_and_writes(tmp_path: Path, uri: str) -> None:
-    words = [sys.executable, "-m", "tests.integration.streams.test_attached", str(tmp_path), uri]
-    done = subprocess.run(words, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("kind", ["hadoop", "hive", "jdbc", "rest"])
+def test_tables_of_iceberg_are_read_and_written_by_grants(kind: str, tmp_path: Path) -> None:
+    """In a process of its own: the catalog's jars are of the JVM."""
+    with catalog_of(kind, tmp_path) as settings:
+        words = [sys.executable, "-m", "tests.integration.streams.test_attached", str(tmp_path), kind]
+        words.append(json.dumps(settings))
+        done = subprocess.run(words, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["copied", "copied", "looked-up", *("denied" for _ in DENIED), "listed", "over"]
+    steps = ["copied", "copied", "traced", "looked-up", *("denied" for _ in DENIED), "listed", "over"]
+    assert done.stdout.split() == steps
 
 
-def main(place: str, uri: str) -> None:
+def main(place: str, kind: str, more: str) -> None:
     """Write, read, look up, and be refused."""
     directory = Path(place)
+    jars = [jar for one in ("iceberg-1.12.0", "postgresql-42.7.8") for jar in sorted(runtime_jars(one).glob("*.jar"))]
     made = {
-        "spark.jars": ",".join(str(jar) for jar in sorted(runtime_jars("iceberg-1.12.0").glob("*.jar"))),
+        "spark.jars": ",".join(map(str, jars)),
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "hive" if uri else "hadoop",
-        **({"spark.sql.catalog.lake.uri": uri} if uri else {}),
+        "spark.sql.catalog.lake.type": kind,
+        **{f"spark.sql.catalog.lake.{name}": value for name, value in json.loads(more).items()},
         "spark.sql.catalog.lake.warehouse": f"{directory}/warehouse",
         "spark.sql.catalog.lake.cache-enabled": "false",  # each session has a catalog of its own
     }
@@ -99,6 +122,7 @@ def main(place: str, uri: str) -> None:
         found = sorted(tuple(row) for row in spark.table("lake.shop.pages").collect())
         assert found == [(n, f"P{n}") for n in range(first + 3)], found
         print("copied")
+    _traced(copies)
     (found,) = lab({"lake": (Privilege.READ,)}).analysed(LOOKS_UP).selects.values()
     assert found.columns == ["value", "page"] and found.isStreaming
     print("looked-up")
@@ -111,10 +135,22 @@ def main(place: str, uri: str) -> None:
     for grants, wanted in LISTED:
         given = CatalogSpec(TableAccess("mei", dict(grants)), attached=attached(made))
         found = [(one.table, one.problem) for one in attached_tables(spark, given)]
-        empty = [("", "")] if uri and "lake" in grants else []  # a metastore has a database `default`
+        empty = [("", "")] if kind == "hive" and "lake" in grants else []  # a metastore has a database `default`
         assert found == [*empty, *wanted], (grants, found)
     print("listed")
     print("over")
+
+
+def _traced(lab: StreamLab) -> None:
+    """Lineage names the tables as scripts do."""
+    spec = StreamRunSpec("s", 1, "run", 1, READS, "/nowhere", catalog=lab.catalog)
+    (insert,) = lineage_of_script(lab.analysed(READS), spec).inserts
+    assert insert.is_complete and insert.sources == {"lake.shop.clicks": ("id", "page")}, insert
+    assert [str(one) for one in insert.edges] == [
+        "lake.shop.clicks.id -> lake.shop.pages.id identity",
+        "lake.shop.clicks.page -> lake.shop.pages.page transformation",
+    ], insert.edges
+    print("traced")
 
 
 if __name__ == "__main__":

@@ -49,6 +49,11 @@ def counted(lab: StreamLab) -> Mapping[ConnectorKey, ConnectorCounts]:
     return counts_of(told)
 
 
+def file_bytes(directory: Path) -> int:
+    """How long the files of a table are together."""
+    return sum(one.stat().st_size for one in directory.glob("**/part-*"))
+
+
 def sink_of(lab: StreamLab) -> ConnectorCounts:
     """Of the one sink."""
     return next(counts for key, counts in counted(lab).items() if key.side is ConnectorSide.SINK)
@@ -94,12 +99,15 @@ def test_what_spark_does_not_say_of_its_own_sinks_is_counted(
     lab.run(script)
     assert [one["rows_out"] for one in lab.progress if one["rows_in"]] == [200, 300, 300]
     assert sink_of(lab).records == 800
+    first = file_bytes(tmp_path / "out")
+    assert sink_of(lab).bytes == (first if provider == "parquet" else None)
     produce_json(here, topic, [{"page": "/more", "n": ROWS + n} for n in range(20)])
     lab = StreamLab.of(spark, tmp_path, here)
     lab.run(script)
     assert sink_of(lab).records == 20
     if provider == "parquet":
         assert spark.read.parquet(str(tmp_path / "out")).count() == 820
+        assert sink_of(lab).bytes == file_bytes(tmp_path / "out") - first
 
 
 def test_a_broker_that_is_away_is_counted_as_retries(spark: SparkSession, tmp_path: Path, here: SandboxCluster) -> None:
@@ -188,7 +196,7 @@ def test_a_database_that_is_away_counts_retries_while_it_is_and_an_error_where_i
 
 
 def test_what_is_not_known_is_absent(spark: SparkSession, tmp_path: Path) -> None:
-    """A sink of Spark's own: nobody knows bytes, and of files no errors either."""
+    """Of files no errors, as a batch that is not written ends the run, and of the console no bytes."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.json").write_text('{"n": 1}\n{"n": 2}\n')
     lab = StreamLab(spark, tmp_path)
@@ -199,7 +207,7 @@ def test_what_is_not_known_is_absent(spark: SparkSession, tmp_path: Path) -> Non
         "INSERT INTO kept SELECT n FROM STREAM given; INSERT INTO shown SELECT n FROM STREAM given;"
     )
     found = {(key.query, key.side): counts for key, counts in counted(lab).items()}
-    assert found[("kept", ConnectorSide.SINK)] == ConnectorCounts(records=2)
+    assert found[("kept", ConnectorSide.SINK)] == ConnectorCounts(2, file_bytes(tmp_path / "out"))
     assert found[("shown", ConnectorSide.SINK)] == ConnectorCounts(records=2, errors=0, retries=0)
     assert {key.name for key in counted(lab) if key.side is ConnectorSide.SOURCE} == {f"file:{tmp_path / 'in'}"}
     assert found[("kept", ConnectorSide.SOURCE)] == ConnectorCounts(records=2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from anabranch.errors import InvalidFieldError
 from anabranch.operations.catalog.desk import KnownCatalog
 from anabranch.operations.catalog.loading import spec_of
-from anabranch.streams.catalog.attached import attached, attached_name
+from anabranch.streams.catalog.attached import attached, attached_name, check_attached
 from anabranch.streams.catalog.names import CatalogNameError
 from anabranch.streams.grants import Authority, Grant, Privilege
 from anabranch.streams.inline import CATALOG_ALONE, InlinePolicy
@@ -27,6 +28,15 @@ def test_sparks_settings_attach_catalogs() -> None:
     """Those with a class; the session catalog's names are the service's own."""
     assert attached(SETTINGS) == LAKE
     assert attached({}) == {}
+
+
+def test_what_works_in_the_place_of_sparks_own_catalog_alone_is_told_before_anything_starts() -> None:
+    """With the field of the service's file; in that place it is no attached catalog."""
+    check_attached(SETTINGS, "spark")
+    delta = {"spark.sql.catalog.lake": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
+    with pytest.raises(InvalidFieldError, match=r"launchers\.big\.spark\.spark\.sql\.catalog\.lake") as raised:
+        check_attached(delta, "launchers.big.spark")
+    assert "in the place of spark_catalog alone" in raised.value.message and "USING delta" in raised.value.hint
 
 
 @pytest.mark.parametrize("parts", [("lake",), ("shop", "orders"), ("spark_catalog", "shop", "orders"), ()])

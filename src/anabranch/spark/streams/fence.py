@@ -7,7 +7,8 @@ Invariants
 
 Between two looks an older driver may still write what its sinks do not refuse by themselves.  A sink that keeps the
 fence with its rows, or has Kafka fence its transactions, leaves no such gap; neither do files where storage renames
-atomically: Spark's log of the directory takes a batch once, and the second writer of it fails.
+atomically: Spark's log of the directory takes a batch once, and the second writer of it fails.  Tables of Iceberg and
+Delta take a batch once, too.
 """
 
 from __future__ import annotations

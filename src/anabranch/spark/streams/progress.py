@@ -29,7 +29,7 @@ class QueryTotals:
     """Of one query since the job began; ``sunk`` is what its sink had counted with the last progress.
 
     ``sources`` are the records of each source, by its connector and name.  ``told`` are the rows that Spark says it
-    wrote, None where it has never said.
+    wrote, None where it has never said; ``bytes`` those that its tasks wrote, None where nobody has looked.
     """
 
     batches: int = 0
@@ -37,6 +37,7 @@ class QueryTotals:
     rows_out: int = 0
     sunk: int = 0
     told: int | None = None
+    bytes: int | None = None
     sources: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def fields(self) -> dict[str, int]:
@@ -87,7 +88,7 @@ def _written(fields: Mapping[str, Any]) -> int | None:
 def sink_fields(totals: QueryTotals, counts: SinkCounts | None) -> dict[str, int | None]:
     """What a sink has counted since the job began; of one that does not count only what Spark knows."""
     if counts is None:
-        return {"records": totals.told, "bytes": None, "errors": None, "retries": None}
+        return {"records": totals.told, "bytes": totals.bytes, "errors": None, "retries": None}
     return {"records": counts.records, "bytes": counts.bytes, "errors": counts.errors, "retries": counts.retries}
 
 

@@ -24,8 +24,19 @@ from anabranch.spark.streams.analysis import InsertPlan
 from anabranch.spark.streams.closing import active
 from anabranch.spark.streams.failing import FailedQueryError, query_failure
 from anabranch.spark.streams.fence import StreamFence
+from anabranch.spark.streams.lake_tables import LAKES
+from anabranch.spark.streams.native_tables import FILES
 from anabranch.spark.streams.progress import QueryTotals, progress_fields, sink_fields
-from anabranch.spark.streams.sinks.port import BatchSink, CountedSink, QueryIdentity, Sink, SinkCounts, SinkKind
+from anabranch.spark.streams.sinks.port import (
+    BatchSink,
+    CountedSink,
+    NativeSink,
+    QueryIdentity,
+    Sink,
+    SinkCounts,
+    SinkKind,
+)
+from anabranch.spark.streams.written_bytes import WrittenBytes
 from anabranch.storage.stream_checkpoints import directory_of
 from anabranch.streams.events import StreamEventKind
 
@@ -34,6 +45,8 @@ BATCH_S = 60.0
 COUNTS_S = 1.0
 """How often at most the counts of a sink are told while a micro-batch is under way."""
 _STOP_LOOK_S = 0.01
+COUNTED_BY_SPARK = frozenset({*FILES, *LAKES})
+"""Connectors of which Spark alone knows the bytes that are written."""
 _AVAILABLE_NOW = "availablenow"
 TellProgress = Callable[[StreamEventKind, Mapping[str, Any]], None]
 
@@ -73,6 +86,8 @@ class RunningQuery:
     first_batch: int | None = None
     fence: StreamFence | None = None
     """Looked at before each batch that a sink of ours writes, where the run has one."""
+    written: WrittenBytes | None = None
+    """What the tasks write, where only Spark knows it."""
     _told: str = ""
     _sunk: Mapping[str, int | None] = field(default_factory=dict)
     _sunk_at: float = 0.0
@@ -105,6 +120,8 @@ class RunningQuery:
 
     def new_counts(self, is_last: bool = False) -> dict[str, Any] | None:
         """What the sink has counted, where that is new: a batch that fails or takes long has no progress."""
+        if is_last:
+            self._look_at_written(is_last)
         now, sunk = time.monotonic(), sink_fields(self.totals, self.counts)
         if not self._sunk:
             self._sunk = dict.fromkeys(sunk, 0)
@@ -119,10 +136,16 @@ class RunningQuery:
         """The fields of each progress that was not told yet, in order."""
         assert self.query is not None
         fresh, self._told = progress_since(self.query, self._told)
+        if fresh:
+            self._look_at_written()
         for one in fresh:
             told = progress_fields(self.plan.query, one, self.totals, self.counts)
             self._sunk, self._sunk_at = told["sink"], time.monotonic()
             yield told
+
+    def _look_at_written(self, is_last: bool = False) -> None:
+        if self.written is not None:
+            self.totals.bytes = self.written.look(is_last)
 
 
 def checkpoint_at(spec: StreamRunSpec, directory: str) -> str:
@@ -172,6 +195,8 @@ def start(running: Iterable[RunningQuery], trigger: str) -> None:
             writer = writer.option("checkpointLocation", one.checkpoint).trigger(**trigger_of(trigger))
             with active(one.plan.rows.sparkSession):
                 one.query = writer.start()
+            if isinstance(one.sink, NativeSink) and one.plan.target.provider in COUNTED_BY_SPARK:
+                one.written = WrittenBytes(one.plan.rows.sparkSession, str(one.query.runId))
         except AnabranchError:
             raise
         except Exception as error:

@@ -14,11 +14,14 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from anabranch.errors import InvalidFieldError
 from anabranch.streams.catalog.names import CATALOG, CatalogNameError, ObjectName, name_parts, object_name
 
 _SETTING = re.compile(r"spark\.sql\.catalog\.(?P<name>[A-Za-z0-9_]+)")
 WRITERS: Mapping[str, str] = MappingProxyType({"org.apache.iceberg.spark.SparkCatalog": "iceberg"})
 """The connector that writes into tables of a catalog, by its class; tables of other classes are only read."""
+_DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+"""Hands what it is asked on to Spark's own catalog, which it has only in that one's place."""
 
 
 def attached(settings: Mapping[str, str]) -> dict[str, str]:
@@ -28,6 +31,16 @@ def attached(settings: Mapping[str, str]) -> dict[str, str]:
     """
     found = {match["name"]: value for key, value in settings.items() if (match := _SETTING.fullmatch(key))}
     return {name: WRITERS.get(value.strip(), "") for name, value in sorted(found.items()) if name != CATALOG}
+
+
+def check_attached(settings: Mapping[str, str], field: str) -> None:
+    """Raise InvalidFieldError where some settings, in a field of the service's file, attach what cannot work."""
+    for key, value in sorted(settings.items()):
+        match = _SETTING.fullmatch(key)
+        if match and match["name"] != CATALOG and value.strip() == _DELTA:
+            problem = f"Delta's catalog works in the place of {CATALOG} alone, whose names are the service's"
+            fix = "leave it out: scripts name tables of Delta by path, USING delta"
+            raise InvalidFieldError("serve", f"{field}.{key}", problem, fix)
 
 
 def attached_otherwise(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:

@@ -98,6 +98,18 @@ class WriterFencedError(RefusedError):
 
 
 @dataclass(eq=False)
+class BranchGoneError(RefusedError):
+    """The branch that a start appends to was taken away, which a later start of the same job does."""
+
+    sink: str
+    branch: str
+    fence: int
+
+    _message = "{sink}: branch {branch} of start {fence} is gone: a later start writes there"
+    _hint = "end this process; the later start has all that this one would write"
+
+
+@dataclass(eq=False)
 class BatchBehindError(RefusedError):
     """The checkpoint asks for a batch before the last one that the sink has."""
 

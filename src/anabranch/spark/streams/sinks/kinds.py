@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 from anabranch.errors import ConfigError
-from anabranch.spark.streams.sinks import elasticsearch, lake, mysql, native, opensearch, postgresql, redis
+from anabranch.spark.streams.sinks import elasticsearch, iceberg, lake, mysql, native, opensearch, postgresql, redis
 from anabranch.spark.streams.sinks.port import SinkKind
 
 GROUP = "anabranch.sinks"
 BUILT_IN: tuple[SinkKind, ...] = (
     *native.KINDS,
-    *lake.KINDS,
-    *(one.KIND for one in (postgresql, mysql, redis, opensearch, elasticsearch)),
+    *(one.KIND for one in (iceberg, lake, postgresql, mysql, redis, opensearch, elasticsearch)),
 )
 
 

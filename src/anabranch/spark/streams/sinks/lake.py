@@ -1,4 +1,4 @@
-"""Rows into tables of Iceberg and Delta, by their own connectors: each knows which batches of a query it has."""
+"""Tables of Iceberg and Delta that are written; Delta's own connector knows which batches of a query it has."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NEW = ("DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_N
 
 
 class LakeTable:
-    """A ``NativeSink`` on a table that is read by its name, or by its directory."""
+    """A ``NativeSink`` on a table at ``place``: its name, or its directory; ``sink`` is what errors call it."""
 
     def __init__(self, provider: str, option: str, table: TableDeclaration, _identity: QueryIdentity) -> None:
         self.counts = SinkCounts()
         self._provider = provider
         connector = LAKES[provider]
         reading = {name.lower(): text for name, text in connector.optional.items()}
-        self._place = SinkOptions.of(table, connector.required, reading).text(option)
+        self.place = SinkOptions.of(table, connector.required, reading).text(option)
         self._named = option == "table"
-        self._sink = f"{provider} table {self._place}"
+        self.sink = f"{provider} table {self.place}"
 
     def check(self, schema: StructType) -> None:
-        has = self._schema()
+        has = self.columns()
         if has is None:
             return
         types = {field.name.lower(): field.dataType for field in has.fields}
@@ -44,29 +44,26 @@ class LakeTable:
                 shown = field.dataType.simpleString()
                 problems.append(f"column {field.name} is {found.simpleString()}, and the query writes {shown}")
         if problems:
-            raise SinkSchemaError(self._sink, tuple(problems), "CAST the columns in the query, or ALTER TABLE it")
+            raise SinkSchemaError(self.sink, tuple(problems), "CAST the columns in the query, or ALTER TABLE it")
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
-        return observed(rows).writeStream.format(self._provider).option("path", self._place).outputMode("append")
+        return observed(rows).writeStream.format(self._provider).option("path", self.place).outputMode("append")
 
-    def _schema(self) -> StructType | None:
+    def columns(self) -> StructType | None:
         """What the table has, None where it will be made by the first batch."""
         spark = SparkSession.active()
         try:
             if self._named:
-                return spark.table(self._place).schema
-            return spark.read.format(self._provider).load(self._place).schema
+                return spark.table(self.place).schema
+            return spark.read.format(self._provider).load(self.place).schema
         except AnalysisException as error:
             condition = error.getCondition() or ""
             if condition.startswith(NO_CLASS):
-                raise NoLakeConnectorError(self._sink, self._provider) from error
+                raise NoLakeConnectorError(self.sink, self._provider) from error
             if not self._named and condition.startswith(_NEW):
                 return None
             fix = "CREATE TABLE it, and set its catalog: spark.sql.catalog.NAME"
-            raise SinkMissingError(self._sink, f"such table: {str(error).splitlines()[0][:200]}", fix) from error
+            raise SinkMissingError(self.sink, f"such table: {str(error).splitlines()[0][:200]}", fix) from error
 
 
-KINDS = (
-    SinkKind("iceberg", partial(LakeTable, "iceberg", "table"), dict(LAKES["iceberg"].required), exact=True),
-    SinkKind("delta", partial(LakeTable, "delta", "path"), dict(LAKES["delta"].required), exact=True),
-)
+KIND = SinkKind("delta", partial(LakeTable, "delta", "path"), dict(LAKES["delta"].required), exact=True)
