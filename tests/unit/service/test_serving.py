@@ -300,6 +300,27 @@ def test_bad_input_is_named(unchanged: Served, body: bytes, headers: dict[str, s
     assert kind(unchanged.ask("POST", "/api/v1/links/pause/plan", body, role="operator", headers=headers)) == answer
 
 
+@pytest.mark.parametrize("word", ["zzz", "0" * 31, "0" * 33, "%00", "0" * 32])
+@pytest.mark.parametrize(("noun", "hint"), [("plans", "plan again"), ("operations", "list them")])
+def test_an_address_that_was_cut_leads_to_no_plan_and_no_operation(
+    unchanged: Served, noun: str, hint: str, word: str
+) -> None:
+    """It is told as one that is not there, with what to do, not as a fault of the address."""
+    found = unchanged.ask("GET", f"/api/v1/{noun}/{word}")
+    assert kind(found) == (404, f"no-{noun.removesuffix('s')}")
+    assert hint in found.json["hint"]
+
+
+def test_what_was_too_long_does_not_come_back_whole(unchanged: Served) -> None:
+    """A problem names the beginning of a value, and how long it was."""
+    ends = {"source": {"context": "old"}, "target": {"context": "new"}}
+    for body in ({"id": "x" * 900_000, **ends}, {"x" * 900_000: 1}, {"id": "x y " * 200_000, **ends}):
+        found = unchanged.ask("POST", "/api/v1/links/create/plan", body, role="operator")
+        assert 400 <= found.status < 500
+        assert len(found.body) < 200_000, found.body[:1000]
+        assert "characters)" in found.json["detail"] or len(found.body) < 2_000
+
+
 def test_no_file_of_the_services_machine_is_named_by_a_request(served: Served) -> None:
     """Neither as a link's start, nor as a checkpoint outside of what the service was given, nor to put a copy there."""
     link = {"source": "old", "target": "new", "id": "mine", "start": "@/etc/passwd"}
