@@ -98,11 +98,18 @@ class LinkSpec:
         if self.back_of is not None and not _LINK_ID.fullmatch(self.back_of):
             raise InvalidFieldError(where, "back_of", f"{self.back_of!r} is no link's id", "anabranch link list")
         if self.replication_factor is not None and not 1 <= self.replication_factor <= 32767:
-            raise InvalidFieldError(where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767")
+            raise InvalidFieldError(
+                where,
+                "replication_factor",
+                f"{self.replication_factor} is not from 1 to 32767",
+                "for example 3; leave it out for the target brokers' default",
+            )
         if self.rate_limit is not None and self.rate_limit < 1:
             raise InvalidFieldError(where, "rate_limit", "not a positive number", f"anabranch link pause {self.id}")
         if not 1 <= self.lease_seconds <= 3600:
-            raise InvalidFieldError(where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600")
+            raise InvalidFieldError(
+                where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600", "for example 300"
+            )
 
 
 @dataclass(frozen=True, slots=True)

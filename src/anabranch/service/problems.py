@@ -131,7 +131,7 @@ def problem_of(error: AnabranchError) -> Problem:
         title=words,
         status=status,
         detail=error.message,
-        hint=error.hint,
+        hint=error.hint or (EXPECTED if isinstance(error, ConfigError) else ""),
         retryable=error.retryable,
         exit_code=error.exit_code,
         field=error.field or None if isinstance(error, InvalidFieldError) else None,

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from anabranch.config import maps_file
+from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.groups import Commit
 from anabranch.operations.links import change
 from anabranch.operations.links.change import PAUSE
+from anabranch.service.problems import EXPECTED, problem_of
 from anabranch.service.serving import bound
 from qa.service import Answered, Served, until
 from qa.timeouts import TIMEOUT_S
@@ -309,6 +311,14 @@ def test_an_address_that_was_cut_leads_to_no_plan_and_no_operation(
     found = unchanged.ask("GET", f"/api/v1/{noun}/{word}")
     assert kind(found) == (404, f"no-{noun.removesuffix('s')}")
     assert hint in found.json["hint"]
+
+
+def test_what_is_wrong_with_a_request_always_comes_with_a_hint(unchanged: Served) -> None:
+    """Also where the error itself has none: then it is what the interface expects."""
+    unchanged.ask("POST", "/api/v1/accounts", {"name": "hinted", "role": "viewer"}, role="admin")
+    found = unchanged.ask("PATCH", "/api/v1/accounts/hinted", {}, role="admin")
+    assert (found.status, found.json["hint"]) == (422, "give role or disabled")
+    assert problem_of(InvalidFieldError("lane", "key", "is none")).hint == EXPECTED
 
 
 def test_what_was_too_long_does_not_come_back_whole(unchanged: Served) -> None:
