@@ -148,8 +148,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "select-ignores-exclude",
         "groups/select.py",
-        "            and not any(re.fullmatch(pattern, name) for pattern in self.exclude)",
-        "            and not any(re.fullmatch(pattern, name) for pattern in self.exclude if self.groups)",
+        "return [name for name in known if wanted.match(name) and not unwanted.match(name)]",
+        "return [name for name in known if wanted.match(name) and not (self.groups and unwanted.match(name))]",
         "a group that was left out is moved",
     ),
     Mutant(

@@ -87,7 +87,7 @@ test("a plan that is no longer true is refused, nothing is done, and it is plann
   await dialog(page).getByText("This plan has changed since it was made: nothing was changed").waitFor();
   await dialog(page).getByText("What to do:").waitFor();
   await dialog(page).getByRole("button", { name: "Plan again" }).click();
-  await dialog(page).getByRole("row", { name: /rate_limit 9000000 5000000/ }).waitFor();
+  await dialog(page).getByRole("row", { name: /rate_limit 9\.0 MB\/s 5\.0 MB\/s/ }).waitFor();
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
   await dialog(page).getByText("Link old-new was changed").waitFor();
 });
@@ -98,13 +98,13 @@ test("from a plan the way back to what was asked keeps what was typed", async ()
   await page.getByRole("button", { name: "Change" }).click();
   await dialog(page).getByLabel("Rate limit").fill("7MB/s");
   await dialog(page).getByRole("button", { name: "Plan" }).click();
-  await dialog(page).getByRole("row", { name: /rate_limit .* 7000000/ }).waitFor();
+  await dialog(page).getByRole("row", { name: /rate_limit .* 7\.0 MB\/s/ }).waitFor();
   await dialog(page).getByRole("button", { name: "Back", exact: true }).click();
   const rate = dialog(page).getByLabel("Rate limit");
   assert.equal(await rate.inputValue(), "7MB/s");
   await rate.fill("8MB/s");
   await dialog(page).getByRole("button", { name: "Plan" }).click();
-  await dialog(page).getByRole("row", { name: /rate_limit .* 8000000/ }).waitFor();
+  await dialog(page).getByRole("row", { name: /rate_limit .* 8\.0 MB\/s/ }).waitFor();
   await dialog(page).getByRole("button", { name: "Cancel" }).click();
   sound(page);
 });

@@ -240,6 +240,9 @@ test("where a record is, both ways, exact or refused with the reason", async () 
   await page.getByLabel("Offset", { exact: true }).fill("22");
   await page.getByRole("button", { name: "Translate" }).click();
   await page.getByText("unmapped", { exact: true }).first().waitFor();
+  await page.getByLabel("Offset", { exact: true }).fill("-5");
+  await page.getByRole("button", { name: "Translate" }).click();
+  await page.getByText("anabranch offsets translate old-new orders-0:22 --target new --records").waitFor();
   await page.getByRole("radio", { name: "target to source" }).check({ force: true });
   await page.getByLabel("Target partition").fill("old.orders-0");
   await page.getByLabel("Offset", { exact: true }).fill("11");

@@ -39,7 +39,7 @@ full("each page that gets no answer says so and what to do, and shows what it re
 
 /** Where there is nothing yet: what a page says then.  Each names the next step, as a link, a button or a command. */
 const EMPTY = {
-  "/": "No cluster that could be read stores a link",
+  "/": "No cluster is known, and a link needs two",
   "/clusters": "The contexts file names no cluster",
   "/links/create": "No cluster is known, and a link needs two",
   "/migrations": "No migration has begun yet",

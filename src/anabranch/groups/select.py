@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anabranch.errors import InvalidFieldError, RefusedError
+from anabranch.errors import RefusedError
+from anabranch.model.patterns import Patterns, patterns
 
 
 @dataclass(eq=False)
@@ -37,31 +37,26 @@ class GroupSelection:
     topics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field, typed in _TYPED.items():
-            for pattern in getattr(self, field):
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    problem = f"{pattern!r} is not a regular expression: {error}"
-                    fix = "a whole name is matched; escape dots as \\."
-                    raise InvalidFieldError("groups", typed, problem, fix) from error
+        for field in _TYPED:
+            _patterns(field, getattr(self, field))
 
     def names(self, known: Sequence[str], cluster: str) -> list[str]:
-        """The selected of the known groups; raises NoSuchGroupError for a pattern that matches none."""
+        """The selected of the known groups; raises NoSuchGroupError for a pattern that matches none,
+        and SlowPatternError.
+        """
         for pattern in self.groups:
-            if not any(re.fullmatch(pattern, name) for name in known):
+            if not any(map(_patterns("groups", (pattern,)).match, known)):
                 raise NoSuchGroupError(pattern, cluster)
-        wanted = self.groups or (".*",)
-        return [
-            name
-            for name in known
-            if any(re.fullmatch(pattern, name) for pattern in wanted)
-            and not any(re.fullmatch(pattern, name) for pattern in self.exclude)
-        ]
+        wanted, unwanted = _patterns("groups", self.groups or (".*",)), _patterns("exclude", self.exclude)
+        return [name for name in known if wanted.match(name) and not unwanted.match(name)]
 
     def counts(self, topic: str) -> bool:
-        """Whether commits of a source topic count."""
-        return not self.topics or any(re.fullmatch(pattern, topic) for pattern in self.topics)
+        """Whether commits of a source topic count; raises SlowPatternError."""
+        return not self.topics or _patterns("topics", self.topics).match(topic)
+
+
+def _patterns(field: str, of: tuple[str, ...]) -> Patterns:
+    return patterns("groups", _TYPED[field], of)
 
 
 EVERY = GroupSelection()

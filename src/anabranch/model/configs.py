@@ -5,11 +5,10 @@ Only what the source has set explicitly on the topic is copied, so a target keep
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anabranch.errors import InvalidFieldError
+from anabranch.model.patterns import patterns
 
 LONG_MAX = str(2**63 - 1)
 
@@ -50,20 +49,15 @@ class ConfigRules:
     deny: tuple[str, ...] = tuple(DEFAULT_DENY)
 
     def __post_init__(self) -> None:
-        for field, patterns in (("allow", self.allow), ("deny", self.deny)):
-            for pattern in patterns:
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    problem = f"{pattern!r} is not a regular expression: {error}"
-                    raise InvalidFieldError("configs", field, problem, "escape dots as \\.") from error
+        for field, of in (("allow", self.allow), ("deny", self.deny)):
+            patterns("configs", field, of)
 
     def copies(self, name: str) -> bool:
-        """Whether a config of that name is copied."""
+        """Whether a config of that name is copied; raises SlowPatternError."""
         if name in TARGET_OWN:
             return False
-        allowed = any(re.fullmatch(p, name) for p in self.allow)
-        return allowed and not any(re.fullmatch(p, name) for p in self.deny)
+        allowed = patterns("configs", "allow", self.allow).match(name)
+        return allowed and not patterns("configs", "deny", self.deny).match(name)
 
 
 def wanted_configs(explicit: Mapping[str, str], rules: ConfigRules) -> dict[str, str]:

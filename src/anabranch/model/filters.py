@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, cast
 
 from anabranch.errors import AnabranchError, InvalidFieldError
+from anabranch.model.patterns import Patterns
 from anabranch.model.plugins import PluginSpec, build
 
 GROUP = "anabranch.filters"
@@ -35,8 +36,8 @@ class RegexFilter:
         self._exclude = _compile("exclude", exclude)
 
     def selects(self, topic: str) -> bool:
-        """Whether some include matches the whole name and no exclude does."""
-        return _any(self._include, topic) and not _any(self._exclude, topic)
+        """Whether some include matches the whole name and no exclude does; raises SlowPatternError."""
+        return self._include.match(topic) and not self._exclude.match(topic)
 
 
 def load(spec: PluginSpec) -> TopicFilter:
@@ -59,18 +60,7 @@ def excluded(spec: PluginSpec, topics: Iterable[str]) -> frozenset[str]:
     return topics - frozenset(select(topic_filter, topics))
 
 
-def _compile(field: str, patterns: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+def _compile(field: str, patterns: Sequence[str]) -> Patterns:
     if isinstance(patterns, str):
         raise InvalidFieldError("filter", field, "a list is wanted, not one string", f"write [{patterns!r}]")
-    compiled = []
-    for pattern in patterns:
-        try:
-            compiled.append(re.compile(pattern))
-        except re.error as error:
-            problem = f"{pattern!r} is not a regular expression: {error}"
-            raise InvalidFieldError("filter", field, problem, "a whole name is matched; escape dots as \\.") from error
-    return tuple(compiled)
-
-
-def _any(patterns: Iterable[re.Pattern[str]], topic: str) -> bool:
-    return any(p.fullmatch(topic) for p in patterns)
+    return Patterns("filter", field, patterns)

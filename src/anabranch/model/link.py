@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.model.configs import ConfigRules
+from anabranch.model.patterns import patterns
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.start import StartPosition
 from anabranch.model.topics import TopicId
@@ -49,24 +50,15 @@ class GroupRules:
     def __post_init__(self) -> None:
         if not self.include:
             raise InvalidFieldError("groups", "include", "empty", "name groups, or .* for all")
-        for field_name, patterns in (("include", self.include), ("exclude", self.exclude)):
-            for pattern in patterns:
-                try:
-                    re.compile(pattern)
-                except re.error as error:
-                    problem = f"{pattern!r} is not a regular expression: {error}"
-                    fix = "a whole name is matched; escape dots as \\."
-                    raise InvalidFieldError("groups", field_name, problem, fix) from error
+        for field_name, of in (("include", self.include), ("exclude", self.exclude)):
+            patterns("groups", field_name, of)
         if not 1_000 <= self.interval_ms <= 3_600_000:
             raise InvalidFieldError("groups", "interval", "not from 1 s to 1 h", "for example 10s")
 
     def selects(self, group: str) -> bool:
-        """Whether some include matches the whole name and no exclude does."""
-        return _any(self.include, group) and not _any(self.exclude, group)
-
-
-def _any(patterns: tuple[str, ...], name: str) -> bool:
-    return any(re.fullmatch(pattern, name) for pattern in patterns)
+        """Whether some include matches the whole name and no exclude does; raises SlowPatternError."""
+        included = patterns("groups", "include", self.include).match(group)
+        return included and not patterns("groups", "exclude", self.exclude).match(group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +98,18 @@ class LinkSpec:
         if self.back_of is not None and not _LINK_ID.fullmatch(self.back_of):
             raise InvalidFieldError(where, "back_of", f"{self.back_of!r} is no link's id", "anabranch link list")
         if self.replication_factor is not None and not 1 <= self.replication_factor <= 32767:
-            raise InvalidFieldError(where, "replication_factor", f"{self.replication_factor} is not from 1 to 32767")
+            raise InvalidFieldError(
+                where,
+                "replication_factor",
+                f"{self.replication_factor} is not from 1 to 32767",
+                "for example 3; leave it out for the target brokers' default",
+            )
         if self.rate_limit is not None and self.rate_limit < 1:
             raise InvalidFieldError(where, "rate_limit", "not a positive number", f"anabranch link pause {self.id}")
         if not 1 <= self.lease_seconds <= 3600:
-            raise InvalidFieldError(where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600")
+            raise InvalidFieldError(
+                where, "lease_seconds", f"{self.lease_seconds} is not from 1 to 3600", "for example 300"
+            )
 
 
 @dataclass(frozen=True, slots=True)

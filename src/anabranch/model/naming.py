@@ -68,7 +68,9 @@ class TemplateNaming:
 
     def __init__(self, source: str, template: str) -> None:
         if template.count("{topic}") != 1:
-            raise InvalidFieldError("naming", "template", f"{template!r} must hold {{topic}} exactly once")
+            raise InvalidFieldError(
+                "naming", "template", f"{template!r} must hold {{topic}} exactly once", "for example {source}-{topic}"
+            )
         filled = template.replace("{source}", source)
         self._before, self._after = filled.split("{topic}")
         rest = self._before + self._after

@@ -2,13 +2,14 @@
 
 Invariants
     A1  an operation begins only on the instance that holds the lease, and only of a plan that still holds.
-    A2  each operation that began is audited twice: as it began, and with how it ended.
+    A2  each operation that began is audited twice: as it began, and with how it ended, or that it was lost.
     A3  who asked is told at once that it began; how it ended is in the store, also where nobody listens.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -74,7 +75,8 @@ class Acting:
         """Hold the lease, or wait for it, and vouch for what runs here, until this is cancelled."""
         while True:
             try:
-                await self._stored.ask(self._renew)
+                for lost in await self._stored.ask(self._renew):
+                    await self._tell_lost(lost)
             except StoreError as error:
                 self.acts = False
                 log.warning("the store does not answer", why=error.message)
@@ -87,16 +89,20 @@ class Acting:
     def _be_there(self) -> None:
         self._stored.leases.take(of_instance(self.instance), self.instance, now_ms(), LEASE_MS)
 
-    def _renew(self) -> None:
+    def _renew(self) -> list[str]:
+        """Vouch for what runs here; returns the operations that were found lost."""
         self._be_there()
         now = now_ms()
         held = self._stored.leases.take(LEASE, self.instance, now, LEASE_MS)
         self.holder, self.acts = held.holder, held.holds(self.instance, now)
         for work_id in tuple(self._tasks):
             self._stored.works.tell(work_id, None, now)
-        if self.acts:
-            lost = plain(problem_of(OperationLostError()))
-            self._stored.works.lose(lost, now - VOUCHED_MS, now)
+        return self._stored.works.lose(lost_problem, now - VOUCHED_MS, now) if self.acts else []
+
+    async def _tell_lost(self, work_id: str) -> None:
+        work = await self._stored.ask(lambda: self._stored.works.get(work_id))
+        self._told(work)
+        self._hub.tell("audit", {"verb": work.verb, "account": work.account, "outcome": Outcome.LOST.value})
 
     async def end(self) -> None:
         """Wait for what runs, tell what does not end, and give the lease back."""
@@ -197,7 +203,7 @@ class Acting:
             await reach.tell({"stage": "applying"})
             return _Ended(Outcome.DONE, plain(await verb.apply(reach, request, planned)))
         except asyncio.CancelledError:
-            return _Ended(Outcome.FAILED, problem=problem_of(OperationLostError(self.instance)))
+            return _Ended(Outcome.FAILED, problem=problem_of(OperationLostError(self.instance, verb.goes_on(request))))
         except AnabranchError as error:
             outcome = Outcome.REFUSED if isinstance(error, RefusedError) else Outcome.FAILED
             return _Ended(outcome, problem=problem_of(error))
@@ -239,6 +245,17 @@ class Acting:
 
     def _told(self, work: Work) -> None:
         self._hub.tell("operation", summary(work))
+
+
+def lost_problem(work: Work, instance: str = "") -> Mapping[str, Any]:
+    """Why an operation is lost, and where what it began may be seen."""
+    verb = VERBS.get(work.verb)
+    try:
+        goes_on = "" if verb is None else verb.goes_on(verb.request.model_validate_json(json.dumps(work.request)))
+    except ValueError:  # asked of a version whose requests had other fields
+        goes_on = ""
+    problem: Mapping[str, Any] = plain(problem_of(OperationLostError(instance, goes_on)))
+    return problem
 
 
 def summary(work: Work) -> Mapping[str, Any]:

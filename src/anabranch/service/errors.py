@@ -94,19 +94,27 @@ class PathNotOpenError(RefusedError):
 
 @dataclass(eq=False)
 class OperationLostError(RefusedError):
-    """The instance that carried an operation out is gone, or ended before it."""
+    """The instance that carried an operation out is gone, or ended before it.
+
+    ``goes_on`` is the command that shows what may go on without it.
+    """
 
     instance: str = ""
+    goes_on: str = ""
 
     @property
     def message(self) -> str:
         who = f"the instance {self.instance}" if self.instance else "the instance that carried it out"
         return f"{who} ended: how far it came is not known"
 
-    _hint = (
-        "look at what it was about (`anabranch route switches`, `anabranch link show`): a switch goes on by itself, "
-        "anything else is planned again: what is done already is not done twice"
-    )
+    @property
+    def hint(self) -> str:
+        if self.goes_on:
+            return f"what it began goes on without it: `{self.goes_on}`; what is planned again is not done twice"
+        return (
+            "look at what it was about (`anabranch route switches`, `anabranch link show`): a switch goes on by "
+            "itself, anything else is planned again: what is done already is not done twice"
+        )
 
 
 @dataclass(eq=False)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -14,16 +15,14 @@ from anabranch.config.catalogspec import CatalogSpec
 from anabranch.errors import ConfigError
 from anabranch.model.clock import now_ms
 from anabranch.operations.artifacts.desk import ArtifactDesk, ArtifactSettings
-from anabranch.operations.documents import plain
 from anabranch.routes.switch import Switch
 from anabranch.service.access_audit import AccessAudit
-from anabranch.service.acting import Acting
+from anabranch.service.acting import Acting, lost_problem
 from anabranch.service.alerting import Alerting
 from anabranch.service.answer_cache import AnswerCache
 from anabranch.service.board import Board, SeenCluster
 from anabranch.service.carrying import Carrying
 from anabranch.service.clusters import ClusterPool
-from anabranch.service.errors import OperationLostError
 from anabranch.service.hub import ENDING, Hub
 from anabranch.service.identity import Identity
 from anabranch.service.launching import Launching
@@ -32,7 +31,6 @@ from anabranch.service.lineage_sending import LineageSending
 from anabranch.service.migrating import Migrating
 from anabranch.service.migration_desk import ServiceMigrationDesk
 from anabranch.service.oidc import Oidc
-from anabranch.service.problems import problem_of
 from anabranch.service.processes import Processes
 from anabranch.service.reach import Reach
 from anabranch.service.registry import Registry
@@ -134,7 +132,7 @@ class Instance:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Watch, act, and end in good order."""
-        lost = plain(problem_of(OperationLostError(self.name)))
+        lost = partial(lost_problem, instance=self.name)
         await self.stored.ask(lambda: self.stored.works.lose(lost, 0, now_ms(), self.name))
         with suppress(ConfigError):  # the store has versions of a newer program: everything else goes on
             await self.routing.refresh()

@@ -38,6 +38,8 @@ from anabranch.streams.kept import NoStreamError, NoStreamVersionError
 
 MEDIA = "application/problem+json"
 EXPECTED = "see /api/v1/openapi.json for what is expected"
+_LONG, _KEPT, _LONGEST = re.compile(r"\S{2500,}"), 100, 50_000
+"""A path has at most 2,000 characters; a text may name some thousands of topics, with why each is refused."""
 _STATUS: Mapping[type[AnabranchError], int] = {
     NotSignedInError: 401,
     NotPermittedError: 403,
@@ -106,6 +108,18 @@ class Problem:
     field: str | None = None
     place: ScriptPlace | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("detail", "hint", "field"):
+            said = getattr(self, name)
+            if said is not None:
+                object.__setattr__(self, name, _cut(said))
+
+
+def _cut(text: str) -> str:
+    """A text without what only repeats a value of a request that is longer than any that is right."""
+    words = _LONG.sub(lambda found: f"{found[0][:_KEPT]}… ({len(found[0])} characters)", text)
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… ({len(words)} characters)"
+
 
 def problem_of(error: AnabranchError) -> Problem:
     """The answer for an error."""
@@ -117,7 +131,7 @@ def problem_of(error: AnabranchError) -> Problem:
         title=words,
         status=status,
         detail=error.message,
-        hint=error.hint,
+        hint=error.hint or (EXPECTED if isinstance(error, ConfigError) else ""),
         retryable=error.retryable,
         exit_code=error.exit_code,
         field=error.field or None if isinstance(error, InvalidFieldError) else None,

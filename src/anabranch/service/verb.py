@@ -50,7 +50,8 @@ class Verb(Generic[R, P]):
     ``subject`` says what a request is about, as the audit has it; ``command`` is the same on the command line, without
     what applies it (``execute``), and ``files`` are those that it reads, by the names that it has for them.  A request
     that is not ``is_shown_first`` is applied at once by the command line, without ``execute``.  Plans and operations of
-    a ``private`` verb are shown to who asked for them, and to admins alone.
+    a ``private`` verb are shown to who asked for them, and to admins alone.  ``goes_on`` is the command that shows what
+    an operation began where that goes on without the service; empty where nothing does.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Verb(Generic[R, P]):
     is_shown_first: Callable[[R], bool] = lambda _: True
     files: Callable[[R], Mapping[str, str]] = lambda _: {}
     private: bool = False
+    goes_on: Callable[[R], str] = lambda _: ""
 
     def typed(self, request: R) -> str:
         """The whole command that applies what a request asks for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -16,12 +16,16 @@ LONGEST = 2000
 
 
 class Outcome(StrEnum):
-    """How it went; ``STARTED`` is followed by another entry of the same operation."""
+    """How it went; ``STARTED`` is followed by another entry of the same operation.
+
+    ``LOST``: the instance that carried it out is gone, and how it ended is not known.
+    """
 
     STARTED = "started"
     DONE = "done"
     REFUSED = "refused"
     FAILED = "failed"
+    LOST = "lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,14 @@ def write(connection: Connection, entry: AuditEntry) -> None:
     for name, longest in (("detail", LONGEST), ("subject", 300), ("address", 100), ("account", 200)):
         values[name] = values[name][:longest]
     connection.execute(insert(AUDIT).values(**values))
+
+
+def write_lost(connection: Connection, operation: str, detail: str, now_ms: int) -> None:
+    """Note that an operation was lost, beside the entry of its beginning; nothing where that is not there."""
+    began = (AUDIT.c.operation == operation) & (AUDIT.c.outcome == Outcome.STARTED.value)
+    row = connection.execute(select(AUDIT).where(began)).first()
+    if row is not None:
+        write(connection, replace(_entry(row), at=now_ms, outcome=Outcome.LOST, detail=detail))
 
 
 class Audit:

@@ -4,13 +4,14 @@ Invariants
     S3  a plan is applied at most once: its operation is set in the transaction that makes the operation.
     S4  an operation that ended stays as it ended.
     S5  what an instance no longer vouches for is ``LOST``, never ``RUNNING`` for ever.
-    S6  an operation that is there has its first entry in the audit: they are written in one transaction.
+    S6  an operation that is there has its first entry in the audit, and one that is lost its last: they are written
+        in one transaction.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -79,6 +80,10 @@ class Work:
     began_at: int
     told_at: int
     ended_at: int | None
+
+
+LostProblem = Callable[[Work], Mapping[str, Any]]
+"""Why an operation is lost, as its ``problem``."""
 
 
 @dataclass(eq=False)
@@ -221,15 +226,19 @@ class Works:
         with self._database.begin() as connection:
             connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == work_id, running).values(**values))
 
-    def lose(self, problem: Mapping[str, Any], before_ms: int, now_ms: int, instance: str | None = None) -> list[str]:
-        """End what nobody has vouched for since, or all of an instance's; returns the operations' ids (S5)."""
+    def lose(self, problem: LostProblem, before_ms: int, now_ms: int, instance: str | None = None) -> list[str]:
+        """End what nobody has vouched for since, or all of an instance's; returns the operations' ids (S5, S6)."""
         lost = OPERATIONS.c.state == WorkState.RUNNING.value
         lost &= OPERATIONS.c.told_at < before_ms if instance is None else OPERATIONS.c.instance == instance
-        values = {"state": WorkState.LOST.value, "problem": dict(problem), "ended_at": now_ms}
+        found = []
         with self._database.begin() as connection:
-            found = [row.id for row in connection.execute(select(OPERATIONS.c.id).where(lost))]
-            if found:
-                connection.execute(update(OPERATIONS).where(OPERATIONS.c.id.in_(found), lost).values(**values))
+            for work in [_work(row) for row in connection.execute(select(OPERATIONS).where(lost))]:
+                told = dict(problem(work))
+                values = {"state": WorkState.LOST.value, "problem": told, "ended_at": now_ms}
+                ended = connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == work.id, lost).values(**values))
+                if ended.rowcount:  # another instance may have been sooner
+                    audit.write_lost(connection, work.id, str(told.get("detail", "")), now_ms)
+                    found.append(work.id)
         return found
 
     def get(self, work_id: str) -> Work:

@@ -246,6 +246,7 @@ def test_requests_that_are_nearly_right_change_nothing(both: Lab, served: Served
         assert found.status < 500 or found.status == 502, (verb.name, text, found.body)
         if found.status != 200:
             assert {"detail", "hint", "status", "type"} <= found.json.keys(), found.body
+            assert found.json["detail"] and found.json["hint"], found.body
     assert came[200] >= FEW and min(came[403], came[422]) >= 10 * FEW, came
     assert {name for name in whole if _planned(served, name, "approver") == 200} == PLANNED
     assert {_planned(served, name, "viewer") for name in whole} == {403}
@@ -282,4 +283,5 @@ def test_addresses_that_nobody_meant_are_problems(served: Served, fixed: int) ->
         assert found.status < 500 or found.status in (502, 503), (method, path, query, found.body)
         if found.status >= 400:
             assert found.headers["content-type"] == "application/problem+json", (method, path, found.body)
+            assert method == "HEAD" or (found.json["detail"] and found.json["hint"]), (method, path, found.body)
     assert min(came[status] for status in (200, 403, 404, 405, 422)) >= FEW, came

@@ -101,6 +101,7 @@ class Model:
         found = self.served.ask(method, path, body, role=None, headers=headers)
         if found.status >= 400:
             assert {"detail", "hint", "status", "type"} <= found.json.keys(), found.body
+            assert found.json["detail"] and found.json["hint"], found.body
         self.came[method, path.split("/")[3], found.status] += 1
         return self.whose(text), found
 

@@ -172,7 +172,7 @@ def test_a_killed_instance_is_restarted_and_knows_what_was_lost(
         lost = again.get(f"/api/v1/operations/{begun['id']}")
         assert (lost["state"], lost["problem"]["title"]) == ("lost", "operation lost")
         assert again.get(f"/api/v1/plans/{plan['id']}")["operation"] == begun["id"]
-        assert [one["outcome"] for one in again.get("/api/v1/audit")] == ["started"]
+        assert [one["outcome"] for one in again.get("/api/v1/audit")] == ["lost", "started"]
         done = again.pause()
         until(lambda: again.get(f"/api/v1/operations/{done}")["state"] == "done")
 

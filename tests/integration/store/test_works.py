@@ -14,6 +14,7 @@ from anabranch.store.works import (
     PLAN_MS,
     AnotherHashError,
     AppliedPlanError,
+    LostProblem,
     NoOperationError,
     NoPlanError,
     Works,
@@ -29,6 +30,11 @@ ASKED = {"link": "old-new", "at": None}
 def began(who: str, at: int = NOW) -> AuditEntry:
     """What the audit is told as an operation begins."""
     return AuditEntry(at, who, "approver", "", "links.pause", "link old-new", Outcome.STARTED)
+
+
+def lost(why: str) -> LostProblem:
+    """The problem of each operation that is lost."""
+    return lambda work: {"detail": f"{why}: {work.verb}"}
 
 
 def test_a_plan_is_applied_once_whoever_asks(database: Database) -> None:
@@ -89,7 +95,7 @@ def test_an_operation_stays_as_it_ended(database: Database) -> None:
     works.done(work.id, {"maps": 3}, NOW + 3)
     works.failed(work.id, {"detail": "no"}, NOW + 4)
     works.tell(work.id, {"done": 2}, NOW + 5)
-    assert works.lose({"detail": "lost"}, NOW + 9, NOW + 9) == []
+    assert works.lose(lost("lost"), NOW + 9, NOW + 9) == []
     ended = works.get(work.id)
     assert (ended.state, ended.report, ended.problem, ended.ended_at) == (WorkState.DONE, {"maps": 3}, None, NOW + 3)
 
@@ -99,11 +105,30 @@ def test_what_nobody_vouches_for_is_lost(database: Database) -> None:
     works = Works(database)
     mine, theirs, live = (works.begin("verify.start", ASKED, "ada", where, NOW) for where in ("me", "them", "live"))
     works.tell(live.id, None, NOW + 50)
-    assert works.lose({"detail": "restarted"}, 0, NOW + 1, "me") == [mine.id]
-    assert works.lose({"detail": "silent"}, NOW + 50, NOW + 60) == [theirs.id]
+    assert works.lose(lost("restarted"), 0, NOW + 1, "me") == [mine.id]
+    assert works.lose(lost("silent"), NOW + 50, NOW + 60) == [theirs.id]
     assert [(one.id, one.state) for one in works.recent(10, running=True)] == [(live.id, WorkState.RUNNING)]
     with pytest.raises(NoOperationError):
         works.get("nothing")
+
+
+def test_an_operation_that_is_lost_has_its_last_entry_in_the_audit(database: Database) -> None:
+    """S6: as whoever began it, of the same plan, and once."""
+    works = Works(database)
+    plan = works.show("links.pause", ASKED, "1", {}, "ada", NOW)
+    work = works.begin_plan(plan.id, "1", "me", began("ada"))
+    for _ in range(2):
+        works.lose(lost("restarted"), 0, NOW + 7, "me")
+    last, first = Audit(database).entries(10)
+    assert (first.outcome, last.outcome, last.at, last.detail) == (
+        Outcome.STARTED,
+        Outcome.LOST,
+        NOW + 7,
+        "restarted: links.pause",
+    )
+    same = replace(last, id=first.id, at=first.at, outcome=first.outcome, detail=first.detail)
+    assert same == first
+    assert (last.operation, last.plan) == (work.id, plan.id)
 
 
 def test_operations_are_read_in_pages(database: Database) -> None:

@@ -404,6 +404,19 @@ def test_a_running_link_is_changed(run: Run, engine: Engine) -> None:
     assert [asked[0] for asked in engine.asked[5:]] == ["show"]
 
 
+def test_a_change_tells_what_is_another_by_it(run: Run, engine: Engine) -> None:
+    """What was given and is so already is no change."""
+    engine.status = LinkStatus(
+        LinkRecord(WantedState(replace(SPEC, filter=PluginSpec("regex", {"include": ["a"]}))), ("A",), 0), (), None, 0
+    )
+    same = ("link", "set", "old-new", "--include", "a")
+    assert run(*same, "--rate-limit", "5MB/s")[1] == "link old-new: rate limit changed\n"
+    assert run(*same, "--rate-limit", "none")[1] == "link old-new is so already\n"
+    assert run("link", "set", "old-new", "--include", "b", "--rate-limit", "1MB")[1].endswith(
+        "old-new: rate limit and filter changed\n"
+    )
+
+
 def test_of_a_filter_only_the_list_that_is_given_is_replaced(run: Run, engine: Engine) -> None:
     """To leave one topic more out takes in no others; what a plug-in selects cannot be kept, and is refused."""
     kept = {"include": ["a.*"], "exclude": ["ab"]}

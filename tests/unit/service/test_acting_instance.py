@@ -12,6 +12,7 @@ import pytest
 
 from anabranch.errors import AnabranchError, ClusterError, RefusedError
 from anabranch.model.accounts import Account, Role
+from anabranch.model.clock import now_ms
 from anabranch.service import acting as module
 from anabranch.service.acting import Acting
 from anabranch.service.caller import Caller
@@ -124,6 +125,39 @@ def test_an_operation_is_done_only_where_its_plan_holds_and_was_applied(
     is_done = outcome is Outcome.DONE
     assert found == (outcome, {"moved": 3} if is_done else None, is_done)
     assert applied == (["applied"] if hash_ == "h" else [])
+
+
+def test_what_is_found_lost_is_audited_and_leads_to_where_it_goes_on(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with the command for its verb; also an operation that another version was asked for."""
+    monkeypatch.setattr(module, "VOUCHED_MS", -60_000)
+    asked = {"target": "new", "link": "old-new"}
+    kinds = {
+        "verify.start": (asked, "`anabranch verify show old-new --target new --watch`"),
+        "links.run": (asked, "`anabranch link show old-new --target new`"),
+        "links.stop": (asked, "`anabranch link show old-new --target new`"),
+        "links.pause": (asked, "planned again"),
+        "verify.stop": ({"of": "another version"}, "planned again"),
+        "links.turn": (asked, "planned again"),
+    }
+    works = {}
+    for verb, (request, _) in kinds.items():
+        plan = stored.works.show(verb, request, "h", {}, "mei", now_ms())
+        began = module._entry(CALLER, verb, "link old-new", Outcome.STARTED, "", plan)
+        works[verb] = stored.works.begin_plan(plan.id, "h", "another", began).id
+
+    async def play() -> None:
+        keeping = asyncio.create_task(one_of(stored).keep())
+        await until(lambda: not stored.works.recent(10, running=True))
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+    asyncio.run(play())
+    for verb, (_, command) in kinds.items():
+        problem = stored.works.get(works[verb]).problem
+        assert problem is not None and command in problem["hint"], verb
+        assert [one.outcome for one in stored.audit.entries(10, verb=verb)] == [Outcome.LOST, Outcome.STARTED]
 
 
 def said(kind: type[AnabranchError]) -> AnabranchError:

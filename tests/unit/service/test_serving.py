@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from anabranch.config import maps_file
+from anabranch.errors import InvalidFieldError
 from anabranch.kafka.cluster import Cluster
 from anabranch.model.groups import Commit
 from anabranch.operations.links import change
 from anabranch.operations.links.change import PAUSE
+from anabranch.service.problems import EXPECTED, problem_of
 from anabranch.service.serving import bound
 from qa.service import Answered, Served, until
 from qa.timeouts import TIMEOUT_S
@@ -298,6 +300,35 @@ def test_whoever_guesses_tokens_is_slowed_down(alone: Served) -> None:
 def test_bad_input_is_named(unchanged: Served, body: bytes, headers: dict[str, str], answer: tuple[int, str]) -> None:
     """Every body that is not meant is refused with what is wrong, and nothing is planned."""
     assert kind(unchanged.ask("POST", "/api/v1/links/pause/plan", body, role="operator", headers=headers)) == answer
+
+
+@pytest.mark.parametrize("word", ["zzz", "0" * 31, "0" * 33, "%00", "0" * 32])
+@pytest.mark.parametrize(("noun", "hint"), [("plans", "plan again"), ("operations", "list them")])
+def test_an_address_that_was_cut_leads_to_no_plan_and_no_operation(
+    unchanged: Served, noun: str, hint: str, word: str
+) -> None:
+    """It is told as one that is not there, with what to do, not as a fault of the address."""
+    found = unchanged.ask("GET", f"/api/v1/{noun}/{word}")
+    assert kind(found) == (404, f"no-{noun.removesuffix('s')}")
+    assert hint in found.json["hint"]
+
+
+def test_what_is_wrong_with_a_request_always_comes_with_a_hint(unchanged: Served) -> None:
+    """Also where the error itself has none: then it is what the interface expects."""
+    unchanged.ask("POST", "/api/v1/accounts", {"name": "hinted", "role": "viewer"}, role="admin")
+    found = unchanged.ask("PATCH", "/api/v1/accounts/hinted", {}, role="admin")
+    assert (found.status, found.json["hint"]) == (422, "give role or disabled")
+    assert problem_of(InvalidFieldError("lane", "key", "is none")).hint == EXPECTED
+
+
+def test_what_was_too_long_does_not_come_back_whole(unchanged: Served) -> None:
+    """A problem names the beginning of a value, and how long it was."""
+    ends = {"source": {"context": "old"}, "target": {"context": "new"}}
+    for body in ({"id": "x" * 900_000, **ends}, {"x" * 900_000: 1}, {"id": "x y " * 200_000, **ends}):
+        found = unchanged.ask("POST", "/api/v1/links/create/plan", body, role="operator")
+        assert 400 <= found.status < 500
+        assert len(found.body) < 200_000, found.body[:1000]
+        assert "characters)" in found.json["detail"] or len(found.body) < 2_000
 
 
 def test_no_file_of_the_services_machine_is_named_by_a_request(served: Served) -> None:

@@ -5250,7 +5250,7 @@ export interface components {
             since_ms: number | null;
         };
         /** @enum {string} */
-        Outcome: "started" | "done" | "refused" | "failed";
+        Outcome: "started" | "done" | "refused" | "failed" | "lost";
         Pace: {
             lease_ms: number;
             report_ms: number;

@@ -98,6 +98,7 @@ const LOOK: Record<Schemas["Outcome"], readonly [Tone, ShapeName]> = {
   done: ["ok", "check"],
   refused: ["warn", "triangle"],
   failed: ["bad", "cross"],
+  lost: ["bad", "cross"],
 };
 
 const Rows = ({ entries }: { entries: readonly Schemas["AuditEntry"][] }) => (

@@ -3,8 +3,6 @@ import { useState, type FormEvent } from "react";
 import { useSearchParams } from "wouter";
 import { clustersQuery } from "../api/queries";
 import { Button } from "../parts/Button";
-import { CommandLine } from "../parts/CopyButton";
-import { Empty } from "../parts/Empty";
 import { Field } from "../parts/Field";
 import { Fetched } from "../parts/Fetched";
 import { Page } from "../parts/Page";
@@ -12,6 +10,7 @@ import { ActionDialog } from "../plans/ActionDialog";
 import { FormFields, initialOf } from "../plans/FormFields";
 import type { FieldSpec, Values } from "../plans/specs";
 import { useWhyNotPlan } from "../session/me";
+import { NoCluster } from "./NoCluster";
 import { ADOPTING, CONFIGS, COPYING, GROUPS, linkOf, NAMES, TOPICS } from "./linkForm";
 
 const EVERY = [...NAMES, ...TOPICS, ...COPYING, ...CONFIGS, ...GROUPS, ...ADOPTING];
@@ -51,10 +50,7 @@ export function CreateLink() {
         {(data) =>
           data.clusters.length === 0 ? (
             <div className="panel">
-              <Empty title="No cluster is known, and a link needs two">
-                <p className="dim">Add them on the service&#8217;s machine; this page knows them within seconds.</p>
-                <CommandLine text="anabranch context add NAME --bootstrap HOST:9092" />
-              </Empty>
+              <NoCluster />
             </div>
           ) : (
             <form className="stack-wide" onSubmit={submit}>

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import type { Schemas } from "../api/client";
-import { linksQuery } from "../api/queries";
+import { clustersQuery, linksQuery } from "../api/queries";
 import { Sparkline } from "../charts/Sparkline";
 import { bytes, counted, perSecond, rate, seconds, UNKNOWN, whole } from "../format/numbers";
 import { ReadAge } from "../parts/Age";
@@ -17,6 +17,7 @@ import { Sort } from "../parts/Sort";
 import { LinkBadge, linkState } from "../parts/states";
 import { Table, type Column } from "../parts/Table";
 import { mayAs, useMe } from "../session/me";
+import { NoCluster } from "./NoCluster";
 import { Unread } from "./Unread";
 
 type Row = Schemas["LinkSummary"];
@@ -156,21 +157,31 @@ function Shown({ data }: { data: Schemas["LinksAnswer"] }) {
             </div>
           </>
         ) : (
-          <Empty title="No cluster that could be read stores a link">
-            <p className="dim">
-              A link says what is copied from one cluster to another. Create one here, or by{" "}
-              <code>anabranch link create</code>; this page shows it within seconds.
-            </p>
-            <p className="row">
-              <Link href="/links/create" className="button">
-                Create the first one
-              </Link>
-              <Link href="/clusters">The clusters that are known</Link>
-            </p>
-          </Empty>
+          <NoLink />
         )}
       </section>
     </>
+  );
+}
+
+/** Without a cluster there is nothing to create a link of: that comes first. */
+function NoLink() {
+  const clusters = useQuery(clustersQuery);
+  if (clusters.isPending) return null;
+  if (clusters.data?.clusters.length === 0) return <NoCluster />;
+  return (
+    <Empty title="No cluster that could be read stores a link">
+      <p className="dim">
+        A link says what is copied from one cluster to another. Create one here, or by{" "}
+        <code>anabranch link create</code>; this page shows it within seconds.
+      </p>
+      <p className="row">
+        <Link href="/links/create" className="button">
+          Create the first one
+        </Link>
+        <Link href="/clusters">The clusters that are known</Link>
+      </p>
+    </Empty>
   );
 }
 

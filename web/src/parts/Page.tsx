@@ -20,9 +20,10 @@ export function Page({ title, crumbs = [], beside, actions, under, children }: P
       <header className="head">
         {crumbs.length ? (
           <nav className="crumbs" aria-label="Where this is">
-            {crumbs.map(([label, href]) => (
+            {crumbs.map(([label, href], at) => (
               <span key={href}>
-                <Link href={href}>{label}</Link> /
+                {at ? "/ " : ""}
+                <Link href={href}>{label}</Link>
               </span>
             ))}
           </nav>

@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import { rate } from "../format/numbers";
 
 export interface Change {
   path: string;
@@ -6,10 +7,11 @@ export interface Change {
   after: string;
 }
 
-const text = (value: unknown): string => {
+const text = (value: unknown, path = ""): string => {
   if (value === undefined || value === null) return "none";
   if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.length ? value.map(text).join(", ") : "none";
+  if (typeof value === "number" && path.endsWith("rate_limit")) return rate(value);
+  if (Array.isArray(value)) return value.length ? value.map((one) => text(one)).join(", ") : "none";
   return JSON.stringify(value);
 };
 
@@ -20,7 +22,7 @@ export function differences(before: unknown, after: unknown, path = ""): Change[
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     return names.flatMap((name) => differences(before[name], after[name], path ? `${path}.${name}` : name));
   }
-  return [{ path, before: text(before), after: text(after) }];
+  return [{ path, before: text(before, path), after: text(after, path) }];
 }
 
 const isRow = (value: unknown): value is Record<string, unknown> =>

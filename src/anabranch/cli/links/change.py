@@ -17,7 +17,7 @@ from anabranch.errors import InvalidFieldError
 
 if TYPE_CHECKING:  # imported when a verb runs
     from anabranch.kafka.cluster import Cluster
-    from anabranch.operations.links.change import WantedChanges
+    from anabranch.operations.links.change import ChangeLinkPlan, WantedChanges
 
 
 def set_(
@@ -54,7 +54,7 @@ def set_(
         fix = f"anabranch link set {link} --rate-limit 50MB/s"
         raise InvalidFieldError("link set", "flags", "nothing to change was given", fix)
 
-    async def change() -> None:
+    async def change() -> ChangeLinkPlan:
         from anabranch.operations.links.change import WantedChanges, refiltered
         from anabranch.operations.links.show import show
 
@@ -65,10 +65,12 @@ def set_(
                     changes["filter"] = refiltered(link, before.filter, include, exclude)
                 if follows:
                     changes["groups"] = changed(link, before.groups, sync_groups, sync_interval, checkpoints)
-            await _apply(cluster, link, WantedChanges(**changes))
+            return await _apply(cluster, link, WantedChanges(**changes))
 
-    run(change())
-    typer.echo(f"link {link}: {' and '.join(name.replace('_', ' ') for name in changes)} changed")
+    planned = run(change())
+    before, after = planned.before.spec, planned.after.spec
+    others = [name.replace("_", " ") for name in changes if getattr(before, name) != getattr(after, name)]
+    typer.echo(f"link {link}: {' and '.join(others)} changed" if others else f"link {link} is so already")
 
 
 def pause(ctx: typer.Context, link: LinkArgument, target_name: TargetOption = None) -> None:
@@ -97,8 +99,10 @@ async def _resume(ctx: typer.Context, link: str, target_name: str | None) -> Non
         await _apply(target, link, RESUME)
 
 
-async def _apply(target: Cluster, link: str, changes: WantedChanges) -> None:
+async def _apply(target: Cluster, link: str, changes: WantedChanges) -> ChangeLinkPlan:
     """At once: what was before is set by the same verb."""
     from anabranch.operations.links import change
 
-    await change.apply(target, await change.plan(target, link, changes))
+    planned = await change.plan(target, link, changes)
+    await change.apply(target, planned)
+    return planned

@@ -69,7 +69,7 @@ async def change(
     """Change an account's role, or disable it."""
     body = await body_of(request, ChangedAccount)
     if body.role is None and body.disabled is None:
-        raise InvalidFieldError("body", "role", "nothing to change was given")
+        raise InvalidFieldError("body", "role", "nothing to change was given", "give role or disabled")
     role = None if body.role is None else Role.of(body.role)
     made = await here.stored.ask(lambda: here.stored.accounts.set(name, now_ms(), role=role, disabled=body.disabled))
     detail = ", ".join(f"{field} {value}" for field, value in body.model_dump(exclude_none=True).items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -20,10 +21,12 @@ from anabranch.service.verb import Request as Body
 from anabranch.service.verb import Verb
 from anabranch.service.verbs import VERBS, asked
 from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
-from anabranch.store.works import NoPlanError, ShownPlan, Work
+from anabranch.store.works import NoOperationError, NoPlanError, ShownPlan, Work
 
 router = APIRouter(prefix="/api/v1", tags=["changes"])
-Id = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="As it was answered.")]
+ID = r"^[0-9a-f]{32}$"
+Id = Annotated[str, Path(json_schema_extra={"pattern": ID}, description="As it was answered.")]
+"""Looked at by ``_is_id``: of an address that was cut it is to be said that there is no such plan."""
 
 
 class Approval(Body):
@@ -41,6 +44,8 @@ async def verbs(_: AsViewer) -> JSONResponse:
 @router.get("/plans/{plan_id}", responses=answered(PlanAnswer))
 async def plan(here: Here, plan_id: Id, caller: AsViewer) -> JSONResponse:
     """A plan that was shown within the last day."""
+    if not _is_id(plan_id):
+        raise NoPlanError(plan_id)
     shown = await here.stored.ask(lambda: here.stored.works.plan(plan_id))
     if not _may_see(caller, shown.verb, shown.account):
         raise NoPlanError(plan_id)
@@ -56,6 +61,8 @@ async def plan(here: Here, plan_id: Id, caller: AsViewer) -> JSONResponse:
 async def apply(here: Here, plan_id: Id, request: Request, caller: AsOperator) -> JSONResponse:
     """Apply a plan that was seen; it is made again first, and refused where it would be another one now."""
     body = await body_of(request, Approval)
+    if not _is_id(plan_id):
+        raise NoPlanError(plan_id)
     work = await here.acting.apply(plan_id, body.hash, caller)
     return answer(work, 202, {"Location": f"/api/v1/operations/{work.id}"})
 
@@ -66,9 +73,7 @@ async def operations(
     caller: AsViewer,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     running: bool = False,
-    before: Annotated[
-        str | None, Query(pattern=r"^[0-9a-f]{32}$", description="The last one of the page before.")
-    ] = None,
+    before: Annotated[str | None, Query(pattern=ID, description="The last one of the page before.")] = None,
 ) -> JSONResponse:
     """Operations, the newest first."""
     found = await here.stored.ask(lambda: here.stored.works.recent(limit, running=running, before=before))
@@ -78,7 +83,13 @@ async def operations(
 @router.get("/operations/{work_id}", responses=answered(Work))
 async def operation(here: Here, work_id: Id, caller: AsViewer) -> JSONResponse:
     """One operation: where it stands, and what came of it."""
+    if not _is_id(work_id):
+        raise NoOperationError(work_id)
     return answer(_shown(caller, await here.stored.ask(lambda: here.stored.works.get(work_id))))
+
+
+def _is_id(text: str) -> bool:
+    return re.fullmatch(ID, text) is not None
 
 
 def _may_see(caller: Caller, verb: str, account: str) -> bool:

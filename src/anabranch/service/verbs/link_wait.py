@@ -76,7 +76,7 @@ async def _apply(reach: Reach, request: WaitRequest, _: WaitPlan) -> CaughtUp:
         waiting = wait.wait(here, there, request.link, request.lag, request.timeout_s, tell)
         done = await reach.until_ending(waiting)
     if done is None:
-        raise OperationLostError
+        raise OperationLostError(goes_on=shown(request))
     return done
 
 
@@ -84,6 +84,11 @@ def _words(request: WaitRequest) -> str:
     options: list[tuple[str, object]] = [("--caught-up", True), ("--timeout", f"{request.timeout_s:g}s")]
     options += [("--lag", request.lag or None), ("--target", request.target)]
     return command("link", "wait", request.link, options=options)
+
+
+def shown(request: LinkRequest) -> str:
+    """The command that shows the link."""
+    return command("link", "show", request.link, options=[("--target", request.target)])
 
 
 WAIT = Verb(
@@ -98,4 +103,5 @@ WAIT = Verb(
     _plan,
     _apply,
     execute="",
+    goes_on=shown,
 )

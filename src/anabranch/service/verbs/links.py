@@ -24,7 +24,7 @@ from anabranch.service.reach import Reach
 from anabranch.service.stream_links import check_no_stream
 from anabranch.service.verb import LinkRequest, Name, Offset, Place, Rate, Request, Verb
 from anabranch.service.verbs import create_words
-from anabranch.service.verbs.link_wait import WAIT
+from anabranch.service.verbs.link_wait import WAIT, shown
 from anabranch.service.words import command
 
 Patterns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=1000)]
@@ -313,6 +313,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _run_plan,
         _run,
         execute="",
+        goes_on=shown,
     ),
     Verb(
         "links.stop",
@@ -326,6 +327,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _stop_plan,
         _stop,
         execute="",
+        goes_on=shown,
     ),
     WAIT,
     Verb(

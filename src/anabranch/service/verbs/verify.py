@@ -110,6 +110,10 @@ def _start_words(request: StartRequest) -> str:
     return command("verify", "start", request.link, options=options)
 
 
+def _goes_on(request: LinkRequest) -> str:
+    return command("verify", "show", request.link, options=[("--target", request.target), ("--watch", True)])
+
+
 async def _plan(reach: Reach, request: LinkRequest) -> VerifyStopPlan:
     return await stop.plan(reach.clusters.cluster(request.target), request.link)
 
@@ -131,6 +135,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _start_plan,
         _start,
         is_shown_first=lambda request: request.fresh,
+        goes_on=_goes_on,
     ),
     Verb(
         "verify.resume",
@@ -146,6 +151,7 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _resume_plan,
         _start,
         execute="",
+        goes_on=_goes_on,
     ),
     Verb(
         "verify.stop",
@@ -159,5 +165,6 @@ VERBS: tuple[Verb[Any, Any], ...] = (
         _plan,
         _apply,
         execute="",
+        goes_on=_goes_on,
     ),
 )

@@ -25,21 +25,19 @@ export function Translate({ target, link, lane }: Props) {
   const asked = (lane ? (reverse ? lane.target : lane.source) : partition).trim();
   const found = partitionOf(asked);
   const ask = useMutation({
-    mutationFn: () =>
+    mutationFn: (questions: Schemas["Questions"]) =>
       told(
         client.POST("/api/v1/clusters/{target}/links/{link}/translate", {
           params: { path: { target, link } },
-          body: {
-            questions: [{ topic: found?.topic ?? "", partition: found?.partition ?? 0, offset: Number(offset) }],
-            reverse,
-            records,
-          } as Schemas["Questions"],
+          body: questions,
         }),
       ),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (found !== null && large === null) ask.mutate();
+    if (found !== null && large === null) {
+      ask.mutate({ questions: [{ ...found, offset: Number(offset) }], reverse, records });
+    }
   };
   const large =
     Number(offset) > Number.MAX_SAFE_INTEGER ? "larger than a browser holds exactly: ask by anabranch offsets translate" : null;
@@ -107,21 +105,21 @@ export function Translate({ target, link, lane }: Props) {
       </form>
       {ask.isError ? <ProblemNotice error={ask.error} /> : null}
       {ask.data?.answers.map((answer) => <Answer key={answer.offset} answer={answer} />)}
-      {ask.data && found ? (
-        <CommandLine
-          text={command(
-            ["offsets", "translate", link, `${asked}:${offset}`],
-            [
-              ["--target", target],
-              ["--reverse", reverse],
-              ["--records", records],
-            ],
-          )}
-        />
-      ) : null}
+      {ask.data && ask.variables ? <CommandLine text={commandOf(target, link, ask.variables)} /> : null}
     </div>
   );
 }
+
+/** Of what was answered: the fields may hold something else by now. */
+const commandOf = (target: string, link: string, { questions, reverse, records }: Schemas["Questions"]): string =>
+  command(
+    ["offsets", "translate", link, ...questions.map((one) => `${one.topic}-${one.partition}:${one.offset}`)],
+    [
+      ["--target", target],
+      ["--reverse", reverse],
+      ["--records", records],
+    ],
+  );
 
 function Answer({ answer }: { answer: Schemas["Answered"] }) {
   const exact = answer.kind === "exact";
