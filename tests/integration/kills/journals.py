@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 from anabranch.migration.journal import run_of
-from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.run import WaveRun, WaveRunState, key_of
 from tests.integration.kills.stand import KillStand
 
 
@@ -44,4 +44,8 @@ def assert_follows(before: WaveRun, after: WaveRun) -> None:
         assert (after.state is WaveRunState.DONE) is (after.at == len(after.steps)), told
     else:
         assert (after.at, after.is_begun) == (before.at, True), told
-    assert {**after.results, **before.results} == {**after.results}, told
+    kept = {**before.results}
+    if before.is_begun and before.at < len(before.steps):
+        step = before.steps[before.at]  # one that is done twice in a run tells what it found the second time
+        kept.pop(key_of(step.kind, step.subject), None)
+    assert {**after.results, **kept} == {**after.results}, told
