@@ -85,9 +85,13 @@ class RoutedReader(GivingReader):
     # -- messages --------------------------------------------------------------------------------------
 
     def poll_on(self, timeout: float) -> Any:
-        """Do what is ordered, and wait on in slices, after a first look that found nothing."""
-        until = None if timeout < 0 else monotonic() + max(0.0, timeout - SLICE_S)
+        """Do what is ordered, and wait on in slices, after a first look that found nothing.
+
+        That has waited for a slice, unless there is something to do: an application that polls in short waits is not to
+        turn round and round while it is held.
+        """
         is_first = self._due
+        until = None if timeout < 0 else monotonic() + max(0.0, timeout - (0.0 if is_first else SLICE_S))
         while is_first or until is None or monotonic() < until:
             is_first = False
             left = None if until is None else max(0.0, until - monotonic())

@@ -40,6 +40,25 @@ def test_a_switch_that_begins_before_it_heard_the_end_of_the_last_one_gets_no_po
     assert led.ready_for[-1] == ("t", {}, {})
 
 
+def test_a_consumer_that_is_held_waits_for_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for less than a slice: else an application that polls so would take all of a core."""
+    consumer, led, _ = reading()
+    led.prepare("s")
+    consumer.poll(0)
+    waits: list[float] = []
+
+    def wait(timeout: float) -> bool:
+        waits.append(timeout)
+        return False
+
+    monkeypatch.setattr(consumer._changed, "wait", wait)
+    consumer.poll(0.05)
+    assert max(waits) > 0.04
+    waits.clear()
+    consumer.poll(0)
+    assert max(waits, default=0.0) == 0.0
+
+
 def test_a_client_that_is_led_elsewhere_as_a_switch_begins_hands_over_no_positions_of_where_it_was() -> None:
     """The service has it there already."""
     consumer, led, inner = reading()
