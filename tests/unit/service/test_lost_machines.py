@@ -134,7 +134,12 @@ def test_a_stream_of_a_lost_machine_is_told_given_up_and_started_on_another(
     with on("two", empty_store, tmp_path, jobs) as two:
         with on("one", empty_store, tmp_path, jobs) as one:
             two.instance.acting._stored.leases.give_back("acting", "on two")
-            with patch.object(two.instance.acting, "_renew", lambda: setattr(two.instance.acting, "acts", False)):
+
+            def lets_go() -> list[str]:
+                two.instance.acting.acts = False
+                return []
+
+            with patch.object(two.instance.acting, "_renew", lets_go):
                 until(lambda: one.instance.acting.acts)
                 first = a_stream_that_runs(one)
                 assert first.host == "one"
