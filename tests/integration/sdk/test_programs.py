@@ -101,7 +101,8 @@ def test_a_published_table_moves_a_producer_and_a_group(lab: Lab) -> None:
         write(producer, topic, [f"new-{n}" for n in range(50)])
         second = read(consumer, count(50))
         assert sorted(values(second)) == sorted(f"new-{n}" for n in range(50))
-        assert sum(committed(lab.old, lab.group, topic)) == 50, "what was read was committed before it left"
+        found = [max(0, at) for at in committed(lab.old, lab.group, topic)]  # all may be in one partition
+        assert sum(found) == 50, "what was read was committed before it left"
         with pytest.raises(StaleMessageError, match="of before the switch"):
             consumer.commit(message=first[-1])
         with pytest.raises(StaleMessageError):
