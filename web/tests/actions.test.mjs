@@ -17,6 +17,13 @@ before(async () => {
 /** Whether the link is paused, as far as the service has read that. */
 const paused = async () => (await stand.ask("GET", "clusters/new/links/old-new")).body.record.wanted.paused;
 
+/** Another rate limit is asked for, from the settings of the link. */
+async function changing(page, rate) {
+  await page.getByRole("button", { name: "Change" }).click();
+  await dialog(page).getByLabel("Rate limit").fill(rate);
+  await dialog(page).getByRole("button", { name: "Plan" }).click();
+}
+
 async function until(holds) {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 100));
 }
@@ -78,9 +85,7 @@ full("Escape closes a dialog and changes nothing", async () => {
 test("a plan that is no longer true is refused, nothing is done, and it is planned again", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/settings`);
-  await page.getByRole("button", { name: "Change" }).click();
-  await dialog(page).getByLabel("Rate limit").fill("5MB/s");
-  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await changing(page, "5MB/s");
   await dialog(page).getByRole("row", { name: /rate_limit/ }).waitFor();
   await stand.apply("links/set", { ...ON_LINK, rate_limit: "9MB/s" });
   await dialog(page).getByRole("button", { name: "Apply this plan" }).click();
@@ -95,9 +100,7 @@ test("a plan that is no longer true is refused, nothing is done, and it is plann
 test("from a plan the way back to what was asked keeps what was typed", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/settings`);
-  await page.getByRole("button", { name: "Change" }).click();
-  await dialog(page).getByLabel("Rate limit").fill("7MB/s");
-  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await changing(page, "7MB/s");
   await dialog(page).getByRole("row", { name: /rate_limit .* 7\.0 MB\/s/ }).waitFor();
   await dialog(page).getByRole("button", { name: "Back", exact: true }).click();
   const rate = dialog(page).getByLabel("Rate limit");
@@ -112,9 +115,7 @@ test("from a plan the way back to what was asked keeps what was typed", async ()
 full("a field that is wrong is said at the field, and what was typed stays", async () => {
   const page = await person(browser);
   await signIn(page, stand, "approver", `${LINK}/settings`);
-  await page.getByRole("button", { name: "Change" }).click();
-  await dialog(page).getByLabel("Rate limit").fill("fast");
-  await dialog(page).getByRole("button", { name: "Plan" }).click();
+  await changing(page, "fast");
   await dialog(page).getByText("Not planned").waitFor();
   assert.match(await dialog(page).innerText(), /is not a rate[\s\S]*What to do/);
   assert.equal(await dialog(page).getByLabel("Rate limit").inputValue(), "fast");

@@ -51,27 +51,24 @@ class GivingReader(RoutedClient):
         """
         if isinstance(message, RoutedMessage):
             return message
-        is_due = False
         with self._changed:
             stays = era is self._era and self._orders.phase is Phase.OPEN and not self._leaves
             if stays and self._plain:
                 return message
-            if stays and self._are_told_apart():
-                place, offset = (message.topic(), message.partition()), message.offset()
-                if message.error() is not None:
-                    return message
-                era.known.delivered(place, offset)
-                if self._floors.saw(place, offset):
-                    is_due, given = self._floors.is_due, message
-                    if not self._floors.open:
-                        self._heed()
-                else:
-                    given = era.wrapped(message, names)
-            else:
-                given = era.wrapped(message, names)
+            if not stays or not self._are_told_apart():
+                return era.wrapped(message, names)
+            if message.error() is not None:
+                return message
+            place, offset = (message.topic(), message.partition()), message.offset()
+            if not self._floors.saw(place, offset):
+                return era.wrapped(message, names)
+            era.known.delivered(place, offset)
+            if not self._floors.open:
+                self._heed()
+            is_due = self._floors.is_due
         if is_due:
             self._ask_where_idle_ones_begin()
-        return given
+        return message
 
     def _are_told_apart(self) -> bool:
         """Whether offsets can say of which cluster messages are: each topic has had one name."""

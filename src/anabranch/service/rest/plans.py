@@ -27,7 +27,7 @@ router = APIRouter(prefix="/api/v1", tags=["changes"])
 ID = r"^[0-9a-f]{32}$"
 Id = Annotated[str, Path(json_schema_extra={"pattern": ID}, description="As it was answered.")]
 """Looked at by ``_is_id``: of an address that was cut it is to be said that there is no such plan."""
-UNTOLD = "with the id in this address"
+NO_ID = "with the id in this address"
 """In place of what has not the form of an id: it may be a token that somebody has pasted, and is not repeated."""
 
 
@@ -47,7 +47,7 @@ async def verbs(_: AsViewer) -> JSONResponse:
 async def plan(here: Here, plan_id: Id, caller: AsViewer) -> JSONResponse:
     """A plan that was shown within the last day."""
     if not _is_id(plan_id):
-        raise NoPlanError(UNTOLD)
+        raise NoPlanError(NO_ID)
     shown = await here.stored.ask(lambda: here.stored.works.plan(plan_id))
     if not _may_see(caller, shown.verb, shown.account):
         raise NoPlanError(plan_id)
@@ -64,7 +64,7 @@ async def apply(here: Here, plan_id: Id, request: Request, caller: AsOperator) -
     """Apply a plan that was seen; it is made again first, and refused where it would be another one now."""
     body = await body_of(request, Approval)
     if not _is_id(plan_id):
-        raise NoPlanError(UNTOLD)
+        raise NoPlanError(NO_ID)
     work = await here.acting.apply(plan_id, body.hash, caller)
     return answer(work, 202, {"Location": f"/api/v1/operations/{work.id}"})
 
@@ -86,7 +86,7 @@ async def operations(
 async def operation(here: Here, work_id: Id, caller: AsViewer) -> JSONResponse:
     """One operation: where it stands, and what came of it."""
     if not _is_id(work_id):
-        raise NoOperationError(UNTOLD)
+        raise NoOperationError(NO_ID)
     return answer(_shown(caller, await here.stored.ask(lambda: here.stored.works.get(work_id))))
 
 
