@@ -5,8 +5,10 @@ Invariants
     C2  the live consumers of a group that are registered here are led to one cluster: one that would be on another is
         refused.  Of those that other instances hear of, what they wrote some seconds ago counts.
     C3  a client is live until its lease ends; it is known for ``KEPT_MS`` longer, and told to be stale.
-    C4  a client that was answered is in the store, with what it asked for: an instance that was killed and begins
-        again knows it, so that a switch that was under way does not go on without it.
+    C4  a client that was answered is in the store, with what it asked for and a lease that goes on for a while: an
+        instance that was killed and begins again knows it, so that a switch that was under way does not go on without
+        it.  One of which the store has all that already is not written first when it comes again, as all of an
+        instance do after its restart.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from anabranch.service.problems import problem_of
 from anabranch.service.route_answers import route_answer
 from anabranch.service.routing import Routing
 from anabranch.service.stored import Stored
+from anabranch.service.together import Together
 from anabranch.service.watching import Watching, event
 from anabranch.store.clients import NOBODY, RegisteredClient
 from anabranch.store.errors import StoreError
@@ -43,17 +46,23 @@ LEASE_REPORTS = 3
 _AT_ONCE = 200
 """Clients that are led again before others are answered."""
 _WRITTEN_AT_ONCE = 200
+_KEPT_LEFT_MS = REPORT_MS
+"""How much of its lease a client must have left in the store where it is not written before it is answered."""
 
 log = structlog.get_logger()
 
 
 @dataclass(eq=False, slots=True)
 class Known:
-    """A client that this instance hears of; ``route`` is what it was told last, None where it is refused."""
+    """A client that this instance hears of; ``route`` is what it was told last, None where it is refused.
+
+    ``kept`` is what the store has, as this instance has written or read it last: what it asked for, and until when.
+    """
 
     client: Client
     account: str
     route: Route | None
+    kept: tuple[RouteQuery, int] | None = None
 
 
 def is_behind(client: Client) -> bool:
@@ -74,8 +83,9 @@ class Registry:
         self.totals = ClientTotals()
         self._changed: set[str] = set()
         self._removed: set[str] = set()
-        self._writing, self._admitting = asyncio.Lock(), asyncio.Lock()
-        self._new: set[str] = set()
+        self._writing = asyncio.Lock()
+        self._beside = Together(self._asked_beside, _WRITTEN_AT_ONCE)
+        self._admitting = Together(self._admit, _WRITTEN_AT_ONCE)
         self._led = asyncio.Event()
         self._led.set()
 
@@ -99,8 +109,8 @@ class Registry:
     ) -> tuple[Client, Route]:
         """Register a client, or change what it asks for; raises RefusedError, StoreError."""
         group = query.group if query.role is ClientRole.CONSUMER else ""
+        beside = await self._beside.of((client_id, group))
         now = now_ms()
-        beside = await self._stored.ask(lambda: self._stored.clients.beside(client_id, group, now))
         for one in beside:
             if one.client.id == client_id:
                 _check_owner(account, client_id, one.account)
@@ -112,43 +122,56 @@ class Registry:
             raise TooManyClientsError(MOST_CLIENTS)
         route = self._routing.route(query)
         if group:
-            self._check_group(client_id, group, route, [one for one in beside if one.instance != self._instance], now)
+            self._check_group(client_id, group, route, beside, now)
         former = None if known is None else known.client
         # Of one that another instance heard of until now what it has counted is known there.
-        last = former or next((one.client for one in beside if one.client.id == client_id), None)
+        elsewhere = next((one.client for one in beside if one.client.id == client_id), None)
+        last = former or elsewhere
         report = replace(ClientReport() if last is None else last.report, version=route.version)
         since_ms = now if former is None else former.registered_ms
         made = Client(client_id, facts, query, since_ms, now, now + self.lease_ms, route.cluster, route.since, report)
         owner = account.name if known is None else known.account
-        self._put(Known(made, owner, route))
-        await self._admit(client_id)
+        kept = None if known is None or elsewhere is not None else known.kept
+        is_kept = kept is not None and kept[0] == query and kept[1] >= now + _KEPT_LEFT_MS
+        self._put(Known(made, owner, route, kept if is_kept else None))
+        if not is_kept:
+            await self._admitting.of(client_id)
         # Routes may have changed meanwhile, and then it was led again.
         now_known = self._known.get(client_id)
         if now_known is None:
             return made, route
         return now_known.client, now_known.route or self._routing.route(query)
 
-    async def _admit(self, client_id: str) -> None:
-        """Write a client that has just registered (C4); those who come while others are written are written together.
+    async def _asked_beside(self, asked: Sequence[tuple[str, str]]) -> list[list[RegisteredClient]]:
+        """What other instances have written of each client of ``asked``, and of the live members of its group."""
+        ids, groups = [client_id for client_id, _ in asked], {group for _, group in asked if group}
+        rows = await self._stored.ask(lambda: self._stored.clients.beside(ids, groups, self._instance, now_ms()))
+        by_id = {one.client.id: one for one in rows}
+        by_group: dict[str, list[RegisteredClient]] = {}
+        for one in rows:
+            by_group.setdefault(one.client.query.group, []).append(one)
+        found = []
+        for client_id, group in asked:
+            its_own = by_id.get(client_id)
+            members = [one for one in by_group.get(group, ()) if one is not its_own] if group else []
+            found.append(members if its_own is None else [its_own, *members])
+        return found
 
-        Raises StoreError; what is written later is written anyway.
-        """
-        self._new.add(client_id)
-        async with self._admitting:
-            if client_id not in self._new:
-                return  # it went with others
-            await self._led.wait()
-            some, self._new = self._new, set()
-            try:
-                await self._keep(some)
-            except BaseException:
-                self._new |= some - {client_id}
-                raise
+    async def _admit(self, ids: Sequence[str]) -> Sequence[None]:
+        """Write clients that have just registered (C4); raises StoreError, and what is written later is anyway."""
+        await self._led.wait()
+        await self._keep(ids)
+        return [None] * len(ids)
 
     async def _keep(self, ids: Iterable[str]) -> None:
-        found = [(known.client, known.account) for one in ids if (known := self._known.get(one)) is not None]
-        rows = [RegisteredClient(client, account, self._instance) for client, account in found]
+        # In one order: two that write some of the same rows in two orders wait for each other.
+        found = [self._known[one] for one in sorted(set(ids)) if one in self._known]
+        rows = [RegisteredClient(known.client, known.account, self._instance) for known in found]
         await self._stored.ask(partial(self._stored.clients.keep, rows))
+        for known, row in zip(found, rows, strict=True):
+            known.kept = row.client.query, row.client.until_ms
+            if known.client is row.client and self._known.get(row.client.id) is known:
+                self._changed.discard(row.client.id)
 
     def _check_group(
         self, client_id: str, group: str, route: Route, elsewhere: Iterable[RegisteredClient], now: int
@@ -324,14 +347,15 @@ class Registry:
         lease = max(REPORT_MS, len(rows) * 1000 // REPORTS_PER_S) * LEASE_REPORTS
         for one in rows:
             client = one.client
+            kept = client.query, client.until_ms
             if client.is_live(ended):
                 client = replace(client, until_ms=max(client.until_ms, now + lease))
             try:
                 route = self._routing.route(client.query)
             except RefusedError:
-                self._put(Known(client, one.account, None))
+                self._put(Known(client, one.account, None, kept))
             else:
-                self._put(Known(client.led(route.cluster, route.since), one.account, route))
+                self._put(Known(client.led(route.cluster, route.since), one.account, route, kept))
 
     async def keep(self) -> None:
         """Write what changed, and forget who is gone, until this is cancelled."""

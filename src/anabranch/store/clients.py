@@ -5,7 +5,7 @@ An instance writes in batches what changed, so a row may be some seconds old; th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,12 +66,13 @@ class RouteClients:
         """All clients whose leases run."""
         return self._all(_CLIENTS.where(ROUTE_CLIENTS.c.until > now_ms))
 
-    def beside(self, client_id: str, group: str, now_ms: int) -> Sequence[RegisteredClient]:
-        """The client of this id, if it is there, and the live members of a group, none for an empty one."""
-        wanted = ROUTE_CLIENTS.c.id == client_id
-        if group:
-            wanted = or_(wanted, (ROUTE_CLIENTS.c.group == group) & (ROUTE_CLIENTS.c.until > now_ms))
-        return self._all(_CLIENTS.where(wanted))
+    def beside(
+        self, ids: Collection[str], groups: Collection[str], instance: str, now_ms: int
+    ) -> Sequence[RegisteredClient]:
+        """The clients of these ids that are there, and the live members of groups; none that ``instance`` has."""
+        members = ROUTE_CLIENTS.c.group.in_(groups) & (ROUTE_CLIENTS.c.until > now_ms)
+        wanted = or_(ROUTE_CLIENTS.c.id.in_(ids), members) if groups else ROUTE_CLIENTS.c.id.in_(ids)
+        return self._all(_CLIENTS.where(wanted, ROUTE_CLIENTS.c.instance != instance))
 
     def get(self, client_id: str) -> RegisteredClient | None:
         """A client, None where it is not there."""

@@ -95,13 +95,15 @@ def test_clients_are_known_as_they_were_written(database: Database) -> None:
 
 
 def test_who_is_beside_a_client_is_found_by_its_group(database: Database) -> None:
-    """Its own row even where its lease has ended, of others those that live; of no group only itself."""
+    """Its own row even where its lease has ended, of others those that live; none that the instance has that asks."""
     clients = RouteClients(database)
     rows = [RegisteredClient(client(at, "billing", NOW + at * 10), "shop", "here") for at in range(1, 4)]
     clients.keep([*rows, RegisteredClient(client(9), "shop", "here")])
-    assert clients.beside(rows[0].client.id, "billing", NOW + 20) == [rows[0], rows[2]]
-    assert clients.beside(rows[0].client.id, "", NOW) == [rows[0]]
-    assert clients.beside("f" * 32, "other", NOW) == []
+    first, second = rows[0].client.id, rows[1].client.id
+    assert clients.beside([first], ["billing"], "there", NOW + 20) == [rows[0], rows[2]]
+    assert clients.beside([first, second], [], "there", NOW) == rows[:2]
+    assert clients.beside(["f" * 32], ["other"], "there", NOW) == []
+    assert clients.beside([first], ["billing"], "here", NOW) == []
 
 
 def test_clients_of_groups_that_have_ended_are_kept_as_such_that_nobody_hears_of(database: Database) -> None:

@@ -116,6 +116,47 @@ def test_who_was_answered_is_known_after_a_crash(stored: Stored, monkeypatch: py
     asyncio.run(run())
 
 
+def test_who_comes_again_is_not_written_first_while_the_store_has_all_that(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C4: as after a restart; with other topics, a lease that runs out, or from another instance it is."""
+    written: list[str] = []
+    keep = stored.clients.keep
+
+    def noted(rows: Sequence[RegisteredClient]) -> None:
+        written.extend(one.client.id for one in rows)
+        keep(rows)
+
+    async def run() -> None:
+        first = made(stored)
+        ids = [await register(first, number) for number in range(3)]
+        assert written == ids
+        await first.write()
+        assert written == ids, "what was written first is not written again"
+        again = made(stored)
+        await again.load()
+        written.clear()
+        for number in range(3):
+            await register(again, number)
+        assert written == []
+        await again.write()
+        assert sorted(written) == ids
+        written.clear()
+        query = RouteQuery("orders", ClientRole.CONSUMER, ("sales", "more"), "g0")
+        await again.register(ACCOUNT, ids[0], query, FACTS)
+        assert written == ids[:1] and stored.clients.live(0)[0].client.query == query
+        await register(made(stored, "there"), 1)
+        await register(again, 1)
+        assert written == [ids[0], ids[1], ids[1]]
+        later = now_ms() + again.lease_ms - module.REPORT_MS + 1
+        monkeypatch.setattr(module, "now_ms", lambda: later)
+        await register(again, 2)
+        assert written[3:] == [ids[2]]
+
+    monkeypatch.setattr(stored.clients, "keep", noted)
+    asyncio.run(run())
+
+
 def test_a_consumer_of_a_group_that_has_ended_is_known_to_who_plans_and_to_nobody_else(stored: Stored) -> None:
     """Its group's positions stay where they are; registered again it is a client like any other."""
 

@@ -360,21 +360,36 @@ def test_of_two_switches_each_is_handed_over_for_itself(store: Store, world: Wor
 # -- H2: what an instance vouches for ------------------------------------------------------------------
 
 
-def test_an_instance_vouches_once_who_registered_before_is_written(store: Store) -> None:
+def test_an_instance_vouches_once_who_registered_before_is_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As it takes the switch, also one that another instance began."""
 
     async def test() -> None:
         here, there = await store.node(), await store.node("there")
-        async with there.registry._admitting:  # others are written just now
-            coming = asyncio.create_task(there.register(W, WRITER))
-            while not len(there.registry):
-                await asyncio.sleep(0)
-            switch = await here.begin()
-            assert store.signed(switch) == {here.switching.sign}
-            assert store.stored.clients.get(W) is None
-            await there.switching.look()
-            assert store.signed(switch) == {here.switching.sign, there.switching.sign}
-            assert store.stored.clients.get(W) is not None
+        admitting = there.registry._admitting
+
+        class Later:
+            """Others are written just now."""
+
+            others_are_written = asyncio.Event()
+
+            async def of(self, client_id: str) -> None:
+                """Once they are."""
+                await self.others_are_written.wait()
+                await admitting.of(client_id)
+
+        monkeypatch.setattr(there.registry, "_admitting", Later())
+        coming = asyncio.create_task(there.register(W, WRITER))
+        while not len(there.registry):
+            await asyncio.sleep(0)
+        switch = await here.begin()
+        assert store.signed(switch) == {here.switching.sign}
+        assert store.stored.clients.get(W) is None
+        await there.switching.look()
+        assert store.signed(switch) == {here.switching.sign, there.switching.sign}
+        assert store.stored.clients.get(W) is not None
+        Later.others_are_written.set()
         assert await coming == switch
 
     run(test())
@@ -394,6 +409,7 @@ def test_an_instance_does_not_vouch_while_a_write_is_under_way(store: Store, mon
     async def test() -> None:
         here, there = await store.node(), await store.node("there")
         await there.register(W, WRITER)
+        there.registry._changed.add(W)
         monkeypatch.setattr(store.stored.clients, "keep", slow)
         writing = asyncio.create_task(there.registry.write())
         await asyncio.to_thread(begun.wait, TIMEOUT_S)
@@ -403,7 +419,7 @@ def test_an_instance_does_not_vouch_while_a_write_is_under_way(store: Store, mon
             while not there.registry._writing._waiters:  # it waits for the write
                 assert not looking.done()
                 await asyncio.sleep(0.001)
-        assert there.switching.sign not in store.signed(switch), "W is not in the store"
+        assert there.switching.sign not in store.signed(switch), "what W has told is not in the store"
         goes_on.set()
         await asyncio.gather(writing, looking)
         assert there.switching.sign in store.signed(switch)
@@ -424,6 +440,7 @@ def test_an_instance_that_could_not_vouch_does_at_its_next_look(
     async def test() -> None:
         here, there = await store.node(), await store.node("there")
         await there.register(W, WRITER)
+        there.registry._changed.add(W)
         switch = await here.begin()
         with monkeypatch.context() as patch:
             patch.setattr(
