@@ -393,6 +393,8 @@ class RoutedReader(GivingReader):
         self._partitions.resume(left.began if told else left.positions)
         self._inner = inner
         if self._subscribed.topics:
+            if goes_over:
+                self._settling.prepare(inner, self._topics_there())
             self._subscribe(inner)
             if goes_over:
                 self._settling.begin()
@@ -420,7 +422,11 @@ class RoutedReader(GivingReader):
         lost = "on_lost" if "on_lost" in asked.callbacks else "on_revoke"  # by which an application without it is told
         callbacks["on_lost"] = self._taken_away(lost, are_lost=True)
         guarded = {name: self._callbacks.guarded(one) for name, one in callbacks.items()}
-        inner.subscribe([self._names.there.get(topic, topic) for topic in asked.topics], **guarded)
+        inner.subscribe(self._topics_there(), **guarded)
+
+    def _topics_there(self) -> list[str]:
+        """The topics that it has asked for, by the names there."""
+        return [self._names.there.get(topic, topic) for topic in self._subscribed.topics]
 
     def _taken_away(self, name: str, are_lost: bool = False) -> Callable[[Any, list[Any]], None]:
         callback = self._subscribed.callbacks.get(name)
@@ -449,6 +455,7 @@ class RoutedReader(GivingReader):
                 self._heed()
             return
         self._partitions.come(begun)
+        self._settling.assigned()
         self._was_assigned = False
         callback = self._subscribed.callbacks.get("on_assign")
         if callback is not None:

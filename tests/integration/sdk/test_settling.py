@@ -1,22 +1,30 @@
-"""A group of the newer protocol on a cluster whose brokers have members send a heartbeat once an hour.
+"""Groups of the newer protocol whose members send heartbeats unasked.
 
-There it settles within a test's time only where its members send them unasked.
+On a cluster whose brokers have them send one an hour, a group settles within a test's time only by these.  On one whose
+brokers share partitions out at once, each of these may have one taken away.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
-from collections import defaultdict
+import uuid
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer as PlainConsumer
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewTopic
 
+from anabranch.model.clock import monotonic
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from anabranch.sdk import Consumer
-from qa.brokers import STEADY, await_coordinators
+from anabranch.sdk import Consumer, settling
+from anabranch.sdk.settling import Settling
+from qa.brokers import STEADY, await_coordinators, create_topics
 from qa.service import until
 from tests.integration.sdk.fake_service import FakeService
 from tests.integration.sdk.scene import Scene
@@ -122,3 +130,75 @@ def test_a_member_that_subscribes_again_to_the_same_changes_nothing(hourly: Scen
             assert settled()
         assert (members.changes, len(changes)) == before
         consumer.close()
+
+
+@pytest.fixture
+def ready() -> Iterator[SandboxCluster]:
+    """A cluster whose brokers share partitions out whenever a member comes, and do not wait for more of them."""
+    (made,) = start_clusters([ClusterSpec("ready", overrides={**STEADY, "group.consumer.assignment.interval.ms": "0"})])
+    with made:
+        await_coordinators(made)
+        yield made
+
+
+def join(pipe: Connection, cluster: str, number: int) -> None:
+    """What a process does: so many members of each group that it is told; and how often they read each record."""
+    settling._SHORTEST_S, settling._PART = 0.01, 1_000
+    while group := pipe.recv():
+        begun = threading.Barrier(number)
+        reads: list[Counter[tuple[int, int]]] = [Counter() for _ in range(number)]
+        threads = [threading.Thread(target=_read, args=(cluster, group, begun, one)) for one in reads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pipe.send(sum(reads, Counter()))
+
+
+def _read(cluster: str, group: str, begun: threading.Barrier, reads: Counter[tuple[int, int]]) -> None:
+    given = {"bootstrap.servers": cluster, "group.id": group, "group.protocol": "consumer"}
+    consumer, member = PlainConsumer({**given, "auto.offset.reset": "earliest"}), Settling(given)
+
+    def subscribe() -> None:
+        consumer.subscribe(["t"], on_assign=lambda *_: member.assigned())
+
+    member.prepare(consumer, ["t"])
+    begun.wait()
+    subscribe()
+    member.begin()
+    until = monotonic() + 2.0
+    while monotonic() < until or not consumer.assignment():
+        member.beat(subscribe)
+        message = consumer.poll(0.01)
+        if message is not None and message.error() is None:
+            reads[message.partition(), message.offset()] += 1
+    consumer.close()
+
+
+def test_no_record_is_read_by_two_members_of_a_group_that_settles(ready: SandboxCluster) -> None:
+    """J2: of a member that looks up what it was given a broker thinks that it has nothing."""
+    processes, members, partitions, rounds = 5, 4, 40, 12
+    create_topics(ready, [NewTopic("t", partitions, 1)])
+    context, pipes, running = multiprocessing.get_context("spawn"), [], []
+    for _ in range(processes):
+        here, there = context.Pipe()
+        running.append(context.Process(target=join, args=(there, ready.bootstrap, members), daemon=True))
+        running[-1].start()
+        pipes.append(here)
+    producer = Producer({"bootstrap.servers": ready.bootstrap})
+    try:
+        for _ in range(rounds):
+            for number in range(10 * partitions):
+                producer.produce("t", b"x", partition=number % partitions)
+            producer.flush()
+            group = uuid.uuid4().hex
+            for pipe in pipes:
+                pipe.send(group)
+            reads = sum((pipe.recv() for pipe in pipes), Counter[tuple[int, int]]())
+            assert reads
+            assert {place: times for place, times in reads.items() if times > 1} == {}
+    finally:
+        for pipe in pipes:
+            pipe.send("")
+        for process in running:
+            process.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import confluent_kafka
@@ -24,7 +25,7 @@ Place = tuple[str, int]
 class Log:
     """A cluster as its clients see it: what the group has committed, where logs end and start, its id if it tells that.
 
-    ``is_gone`` says that it does not answer.
+    ``is_gone`` says that it does not answer, ``unknown`` are topics of which it says nothing.
     """
 
     committed: dict[Place, int] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Log:
     starts: dict[Place, int] = field(default_factory=dict)
     id: str = ""
     is_gone: bool = False
+    unknown: set[str] = field(default_factory=set)
 
 
 class PlainConsumer:
@@ -48,6 +50,7 @@ class PlainConsumer:
         self.paused: set[Place] = set()
         self.callbacks: dict[str, Any] = {}
         self.subscribed = 0
+        self.looked_up: list[str] = []
         if "bootstrap.servers" in config:
             self.made.append(self)
 
@@ -67,8 +70,10 @@ class PlainConsumer:
         self.callbacks["on_lost"](self, [TopicPartition(*place) for place in places])
         self.assigned = {}
 
-    def list_topics(self, topic: str, timeout: float) -> None:
+    def list_topics(self, topic: str, timeout: float) -> Any:
         self._asks()
+        self.looked_up.append(topic)
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=None)} if topic not in self.log.unknown else {})
 
     def _asks(self) -> None:
         if self.log.is_gone:
@@ -76,6 +81,9 @@ class PlainConsumer:
 
     def assign(self, partitions: Iterable[Any]) -> None:
         self.assigned = {(one.topic, one.partition): one.offset for one in partitions}
+
+    def incremental_assign(self, partitions: Iterable[Any]) -> None:
+        self.assigned |= {(one.topic, one.partition): one.offset for one in partitions}
 
     def pause(self, partitions: Iterable[Any]) -> None:
         self.paused |= {(one.topic, one.partition) for one in partitions}

@@ -10,7 +10,7 @@ import pytest
 from anabranch.sdk import Consumer, settling
 from anabranch.sdk.settling import Settling
 from tests.unit.clock import Clock
-from tests.unit.sdk.stand import SETTINGS, PlainConsumer, Told, put_in
+from tests.unit.sdk.stand import SETTINGS, Log, PlainConsumer, Told, put_in
 
 pytestmark = pytest.mark.unit
 
@@ -64,6 +64,7 @@ def test_so_does_one_that_takes_its_messages_by_the_batch(clock: Clock) -> None:
 def test_none_is_later_than_an_eighth_of_the_time_that_has_passed(clock: Clock) -> None:
     """So many members ask no more than some dozen times each, and none waits for long."""
     made, times = Settling({"group.protocol": "consumer"}), [clock.now]
+    made.assigned()
     made.begin()
     while made.is_on:
         clock.now += 0.01
@@ -107,3 +108,27 @@ def test_what_the_application_takes_back_is_not_subscribed_to_again(clock: Clock
         before = there.subscribed
         assert subscribed(there, clock, consumer, 20.0) == 0
         assert there.subscribed == before
+
+
+def test_a_member_that_does_not_know_its_topics_subscribes_again_once_it_has_partitions(clock: Clock) -> None:
+    """J2: where the cluster does not name them, of a regular expression, or of very many."""
+    for topics in (["a"], ["^a.*"], [f"t{at}" for at in range(21)]):
+        PlainConsumer.logs["new"] = Log(unknown={"a"})
+        consumer = Consumer({**SETTINGS, "group.id": "g", "group.protocol": "consumer"})
+        consumer.subscribe(topics)
+        Told.last.prepare("s")
+        consumer.poll(0)
+        Told.last.go("new")
+        consumer.poll(0)
+        there = PlainConsumer.made[-1]
+        assert subscribed(there, clock, consumer, 5.0) == 0
+        there.given(("a", 0))
+        assert subscribed(there, clock, consumer, 5.0) > 3
+
+
+def test_one_that_has_gone_over_looks_its_topics_up_before_it_subscribes(clock: Clock) -> None:
+    """J2; one of the classic protocol, and one that has gone nowhere, have no need to."""
+    _, there = moved(clock, group_protocol="consumer")
+    assert there.looked_up == ["a"]
+    _, there = moved(clock)
+    assert there.looked_up == []
