@@ -40,7 +40,7 @@ class Settling:
         self.is_on = False
 
     def prepare(self, inner: Any, topics: Sequence[str]) -> None:
-        """Have a client that is about to subscribe know the ids of these topics (J2); some may be regular expressions."""
+        """Have a client that is about to subscribe know these topics (J2), some of which may be regular expressions."""
         self._knows = self._may and _known(inner, topics)
 
     def assigned(self) -> None:
