@@ -14,11 +14,13 @@ from anabranch.sdk.errors import (
     LostAssignmentError,
     MayNotError,
     NoRouteError,
+    PartedTransactionError,
     RouteProblemError,
     ServiceDownError,
     StaleMessageError,
     StaleOffsetError,
     SwitchingError,
+    UndoneMessagesError,
 )
 from anabranch.sdk.producer import Producer
 
@@ -27,10 +29,12 @@ __all__ = [
     "LostAssignmentError",
     "MayNotError",
     "NoRouteError",
+    "PartedTransactionError",
     "Producer",
     "RouteProblemError",
     "ServiceDownError",
     "StaleMessageError",
     "StaleOffsetError",
     "SwitchingError",
+    "UndoneMessagesError",
 ]

@@ -6,13 +6,20 @@ committed is committed, the group is left, and the next message comes from where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from anabranch.model.clock import monotonic
-from anabranch.sdk.errors import StaleMessageError, StaleOffsetError
+from anabranch.sdk import peers
+from anabranch.sdk.errors import (
+    PartedTransactionError,
+    StaleMessageError,
+    StaleOffsetError,
+    SwitchingError,
+    UndoneMessagesError,
+)
 from anabranch.sdk.names import place_of
 from anabranch.sdk.orders import Phase
 from anabranch.sdk.partitions import Subscribed
@@ -258,10 +265,43 @@ class Consumer(RoutedReader):
         return found
 
     def consumer_group_metadata(self) -> Any:
-        """As confluent-kafka's."""
+        """As confluent-kafka's.
+
+        Where a switch is under way it waits, but not for one that waits for a transaction of this process: raises
+        SwitchingError.
+        """
         self._commits_itself = True  # in transactions
-        self._gave = self._usable().consumer_group_metadata()
-        return self._gave
+        with self._changed:
+            inner, era = self._inner, self._era
+        found = None
+        if inner is not None:  # also where it is to pause: it does not here, in the middle of a transaction
+            try:
+                found = inner.consumer_group_metadata()
+            except RuntimeError as error:
+                if not self.was_left(error):
+                    raise
+        if found is None:
+            if peers.may_have_open(self):
+                raise SwitchingError(0.0, f"switch {self._orders.switch} waits for the transaction that is open")
+            found, era = self._usable().consumer_group_metadata(), self._era
+        self._gave.append((found, era))
+        return found
+
+    def of_transaction(self, metadata: object, positions: Sequence[Any], cluster: str) -> list[Any]:
+        """Positions that a transaction on a cluster commits, by the names there.
+
+        Raises StaleOffsetError, PartedTransactionError, UndoneMessagesError (X1 of ``peers``).
+        """
+        era = next(era for one, era in self._gave if one is metadata)
+        if self._undone is not None and self._undone is not self._era:
+            raise UndoneMessagesError(self._undone.cluster, self._goes_to())
+        for one in positions:
+            if era is not self._era:
+                raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
+            self._check(one)
+        if era.cluster != cluster:
+            raise PartedTransactionError(cluster, era.cluster)
+        return [self._names.to(one) for one in positions]
 
     def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
         """Act on the client and its own message of one that was given out here; raises StaleMessageError."""

@@ -169,6 +169,28 @@ class StaleOffsetError(_KafkaRefusal):
 
 
 @dataclass(eq=False)
+class PartedTransactionError(_KafkaRefusal):
+    """A transaction on one cluster is to commit offsets of a consumer that reads on another one."""
+
+    cluster: str
+    other: str
+
+    _message = "the transaction is on cluster {cluster}, and the consumer of its offsets reads on {other}"
+    _hint = "abort it; have both led to one cluster, by one change of the routes: `anabranch route clients`"
+
+
+@dataclass(eq=False)
+class UndoneMessagesError(_KafkaRefusal):
+    """The first transaction after a switch, before which the consumer had delivered messages that were in none."""
+
+    before: str
+    cluster: str
+
+    _message = "messages of cluster {before} were in no transaction at the switch: {cluster} gives them again"
+    _hint = "abort this transaction, and go on with what poll() gives from now on"
+
+
+@dataclass(eq=False)
 class LostAssignmentError(_KafkaRefusal):
     """A consumer that was given its partitions by hand was led elsewhere, where nothing says how far it had read."""
 

@@ -105,11 +105,15 @@ class Producer(RoutedWriter):
             raise
 
     def send_offsets_to_transaction(self, positions: list[Any], group_metadata: Any, timeout: float = -1) -> None:
-        """As confluent-kafka's."""
-        self._linked.add(consumer_of(group_metadata))
-        names = self._cell[0][1]
-        there = [renamed(one, names.get(one.topic, one.topic)) for one in positions]
-        self._transactional(timeout).send_offsets_to_transaction(there, group_metadata, timeout)
+        """As confluent-kafka's; raises what ``Consumer.of_transaction`` does, and then it is to be aborted."""
+        consumer, inner = consumer_of(group_metadata), self._transactional(timeout)
+        self._linked.add(consumer)
+        if consumer is None:  # one that follows no route
+            names = self._cell[0][1]
+            there = [renamed(one, names.get(one.topic, one.topic)) for one in positions]
+        else:
+            there = consumer.of_transaction(group_metadata, positions, self._where())
+        inner.send_offsets_to_transaction(there, group_metadata, timeout)
 
     def commit_transaction(self, timeout: float = -1) -> None:
         """As confluent-kafka's."""

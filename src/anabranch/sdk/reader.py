@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from anabranch.sdk import peers
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.callbacks import Callbacks
 from anabranch.sdk.config import split
+from anabranch.sdk.era import Era
 from anabranch.sdk.errors import LostAssignmentError, MayNotError, SwitchingError
 from anabranch.sdk.giving import GivingReader
 from anabranch.sdk.metrics import Counts
@@ -42,6 +44,8 @@ _TRY_S = 30.0
 """How long the old cluster is asked to take commits before a client that no switch waits for goes on without."""
 _ID_S = 5.0
 """How long a cluster is asked for its id in one go."""
+_METADATA = 8
+"""Of how much group metadata, the last that it gave, it is known that it is this consumer's."""
 _CLOSED = "Consumer closed"
 _FORKED = "this consumer is of the process that was forked: make one in each process"
 
@@ -66,7 +70,9 @@ class RoutedReader(GivingReader):
         self._poll, self._counted = quick_poll(self._cell, SLICE_S, weakref.ref(self))
         self._consumed = Counts()
         self._measures = False
-        self._gave: object = None
+        self._gave: deque[tuple[object, Era]] = deque(maxlen=_METADATA)
+        self._delivered_then = 0
+        self._undone: Era | None = None
         self._end = _CLOSED
         self._acting, self._callbacks = threading.RLock(), Callbacks()
         self._connecting = self._rejoins = False
@@ -75,12 +81,26 @@ class RoutedReader(GivingReader):
 
     def gave(self, metadata: object) -> bool:
         """Whether this group metadata is of this consumer."""
-        return metadata is not None and self._gave is metadata
+        return any(one is metadata for one, _ in list(self._gave))
 
-    def is_reading(self) -> bool:
-        """Whether it has still to pause for a switch, of which it may not have heard yet."""
+    def is_reading(self, cluster: str) -> bool:
+        """Whether it is on this cluster, and has still to pause for a switch, of which it may not have heard yet."""
         with self._changed:
-            return not self._closed and self._orders.phase in (Phase.OPEN, Phase.PAUSING)
+            is_there = not self._closed and self._era.cluster == cluster
+            return is_there and self._orders.phase in (Phase.OPEN, Phase.PAUSING)
+
+    def transaction_ended(self) -> None:
+        """One that commits its offsets has."""
+        self._delivered_then, self._undone = self._delivered(), None
+
+    def _delivered(self) -> int:
+        """How many messages the application has."""
+        return self._counted()[0] + self._consumed.records
+
+    def _is_kept_open(self) -> bool:
+        """Whether what it has delivered belongs to a transaction that has still to end where it was begun (X2)."""
+        is_here = self._inner is not None and not self._orders.lost
+        return is_here and self._delivered() > self._delivered_then and peers.have_open(self)
 
     # -- messages --------------------------------------------------------------------------------------
 
@@ -203,6 +223,8 @@ class RoutedReader(GivingReader):
                     if not self._changed.wait(SLICE_S if left is None else min(left, SLICE_S)) and left == 0.0:
                         return False
                     continue
+            if phase is Phase.PAUSING and self._is_kept_open():
+                return True
             with self._acting:  # of two threads that read one does it
                 if self._orders.phase is not phase or self._closed:
                     continue
@@ -260,7 +282,7 @@ class RoutedReader(GivingReader):
         inner = self._inner
         cluster = self._era.cluster
         self._settling.end()
-        if inner is not None:
+        if inner is not None and not self._orders.lost:  # it would answer nothing while it waits for the cluster
             self._era.saw(inner)
         left = self._left if inner is None and self._left.cluster == cluster else Left(cluster)
         if inner is not None and self._orders.lost:
@@ -289,6 +311,8 @@ class RoutedReader(GivingReader):
                 self._leaves, self._inner = False, None
                 self._partitions.clear()
         self._left, self._stands = left, None
+        if self._delivered() > self._delivered_then:
+            self._undone = self._era
         with self._changed:
             self._floors.open.clear()
             if self._orders.phase is Phase.PAUSING:

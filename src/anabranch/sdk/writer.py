@@ -27,12 +27,13 @@ import confluent_kafka
 
 from anabranch.model.clock import monotonic, now_ms
 from anabranch.model.routing import UNPLACED, ClientReport, ClientRole
+from anabranch.sdk import peers
 from anabranch.sdk.cache import LOG
 from anabranch.sdk.config import split
 from anabranch.sdk.errors import MayNotError, SwitchingError
 from anabranch.sdk.gate import Gate
 from anabranch.sdk.orders import Orders, Phase
-from anabranch.sdk.peers import Linked
+from anabranch.sdk.peers import Linked, ReadingConsumer
 from anabranch.sdk.quick import SHUT, SLICE_S, Way, quick_calls
 from anabranch.sdk.reports import Reports
 from anabranch.sdk.routed import RoutedClient
@@ -65,6 +66,7 @@ class RoutedWriter(RoutedClient):
         self._is_transactional = self._must_init = False
         self._linked, self._sent = Linked(), Sent(given, told)
         self._end = _CLOSED
+        peers.join_producer(self)
         self._session.register()
         self._session.follow()
 
@@ -263,7 +265,19 @@ class RoutedWriter(RoutedClient):
 
     def _is_kept_open(self) -> bool:
         """Whether a transaction, or what belongs to one, has still to be ended where it was begun."""
-        return self._in_transaction or (bool(self._orders.switch) and self._linked.is_reading())
+        return self._in_transaction or (bool(self._orders.switch) and self._linked.is_reading(self._where()))
+
+    def _where(self) -> str:
+        """The cluster where it is, empty before the first."""
+        return "" if self._orders.route is None else self._orders.route.cluster
+
+    def has_open(self, consumer: ReadingConsumer) -> bool:
+        """Whether a transaction is open in which it commits offsets of this consumer, as far as it is known."""
+        return self._in_transaction and self._linked.has(consumer)
+
+    def may_have_open(self, consumer: ReadingConsumer) -> bool:
+        """The same, or it has committed no consumer's offsets yet."""
+        return self._in_transaction and (not self._linked or self._linked.has(consumer))
 
     def _obey(self) -> None:
         """Have the way be what the orders say; under the lock."""
@@ -350,6 +364,7 @@ class RoutedWriter(RoutedClient):
                 raise SwitchingError(self._settings.block_s, self._why())
 
     def _end_transaction(self) -> None:
+        self._linked.ended()
         with self._changed:
             self._in_transaction = False
             self._obey()

@@ -1,30 +1,24 @@
-"""Groups of the newer protocol whose members send heartbeats unasked.
+"""A group of the newer protocol on a cluster whose brokers have members send a heartbeat once an hour.
 
-On a cluster whose brokers have them send one an hour, a group settles within a test's time only by these.  On one whose
-brokers share partitions out at once, each of these may have one taken away.
+There it settles within a test's time only where its members send them unasked.  And on one that is far away, where no
+two of its members have a partition at once.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import logging
 import threading
-import uuid
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer as PlainConsumer
-from confluent_kafka import Producer
-from confluent_kafka.admin import NewTopic
 
-from anabranch.model.clock import monotonic
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
-from anabranch.sdk import Consumer, settling
-from anabranch.sdk.settling import Settling
-from qa.brokers import STEADY, await_coordinators, create_topics
+from anabranch.sdk import Consumer
+from qa.brokers import STEADY, await_coordinators
 from qa.service import until
 from tests.integration.sdk.fake_service import FakeService
 from tests.integration.sdk.scene import Scene
@@ -53,12 +47,42 @@ def hourly(
         yield made
 
 
+@pytest.fixture
+def far(
+    pair: tuple[SandboxCluster, SandboxCluster], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Scene]:
+    """Clients are led to the old cluster, and then to one far away that shares out as soon as one has come."""
+    monkeypatch.setenv("ANABRANCH_TOKEN", "anabranch_token")
+    at_once = {**STEADY, "group.consumer.assignment.interval.ms": "0"}
+    (new,) = start_clusters([ClusterSpec("far", overrides=at_once, proxied=True)])
+    with new, FakeService() as service:
+        await_coordinators(new)
+        new.proxy(1).delay(100.0)
+        monkeypatch.setenv("ANABRANCH_SERVICE", service.url)
+        made = Scene(pair[0], new, tmp_path / "cache", service=service)
+        service.route = made.route(made.old, 1)
+        yield made
+
+
+class Heard(logging.Handler):
+    """What clients log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line of it."""
+        self.lines.append(record.getMessage())
+
+
 class Members:
-    """Consumers in threads, and what each has by its callbacks."""
+    """Consumers in threads, and what each has by its callbacks; ``at_once`` is what came to two of them."""
 
     def __init__(self, topic: str, made: Any, settings: dict[str, Any], number: int) -> None:
         self.has: defaultdict[int, set[int]] = defaultdict(set)
         self.changes = 0
+        self.at_once: list[tuple[int, int, int]] = []
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._run, args=(made, settings, topic, one)) for one in range(number)]
 
@@ -80,7 +104,9 @@ class Members:
     def _run(self, made: Any, settings: dict[str, Any], topic: str, number: int) -> None:
         def come(_: Any, partitions: list[Any]) -> None:
             self.changes += 1
-            self.has[number] |= {one.partition for one in partitions}
+            found = {one.partition for one in partitions}
+            self.at_once += [(part, other, number) for other, has in list(self.has.items()) for part in has & found]
+            self.has[number] |= found
 
         def gone(_: Any, partitions: list[Any]) -> None:
             self.changes += 1
@@ -103,6 +129,27 @@ def test_a_group_that_is_moved_settles_before_brokers_ask_its_members_for_a_hear
         assert not any(members.has.values())
         hourly.go("s")
         until(members.share)
+
+
+def test_no_two_members_of_a_group_that_is_moved_have_a_partition_at_once(far: Scene) -> None:
+    """What one has begun to read nobody else is given before it has committed and let go of it.
+
+    Of one that is given partitions of a topic that it does not know yet it is a matter of chance: so there is none.
+    """
+    topic, told = far.topic(PARTITIONS), Heard()
+    logger = logging.Logger("far")
+    logger.addHandler(told)
+    given = far.reading(group_protocol="consumer", debug="cgrp", logger=logger)
+    with Members(topic, Consumer, given, MEMBERS) as members:
+        until(members.share)
+        far.prepare("s", clients=MEMBERS)
+        until(lambda: len(far.ready("s")) == MEMBERS)
+        assert any("Metadata not found" in one for one in told.lines), "the client says so in other words by now"
+        told.lines.clear()
+        far.go("s")
+        until(members.share)
+        assert not [one for one in told.lines if "Metadata not found" in one]
+    assert members.at_once == []
 
 
 def test_a_member_that_subscribes_again_to_the_same_changes_nothing(hourly: Scene) -> None:
@@ -130,75 +177,3 @@ def test_a_member_that_subscribes_again_to_the_same_changes_nothing(hourly: Scen
             assert settled()
         assert (members.changes, len(changes)) == before
         consumer.close()
-
-
-@pytest.fixture
-def ready() -> Iterator[SandboxCluster]:
-    """A cluster whose brokers share partitions out whenever a member comes, and do not wait for more of them."""
-    (made,) = start_clusters([ClusterSpec("ready", overrides={**STEADY, "group.consumer.assignment.interval.ms": "0"})])
-    with made:
-        await_coordinators(made)
-        yield made
-
-
-def join(pipe: Connection, cluster: str, number: int) -> None:
-    """What a process does: so many members of each group that it is told; and how often they read each record."""
-    settling._SHORTEST_S, settling._PART = 0.01, 1_000
-    while group := pipe.recv():
-        begun = threading.Barrier(number)
-        reads: list[Counter[tuple[int, int]]] = [Counter() for _ in range(number)]
-        threads = [threading.Thread(target=_read, args=(cluster, group, begun, one)) for one in reads]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        pipe.send(sum(reads, Counter()))
-
-
-def _read(cluster: str, group: str, begun: threading.Barrier, reads: Counter[tuple[int, int]]) -> None:
-    given = {"bootstrap.servers": cluster, "group.id": group, "group.protocol": "consumer"}
-    consumer, member = PlainConsumer({**given, "auto.offset.reset": "earliest"}), Settling(given)
-
-    def subscribe() -> None:
-        consumer.subscribe(["t"], on_assign=lambda *_: member.assigned())
-
-    member.prepare(consumer, ["t"])
-    begun.wait()
-    subscribe()
-    member.begin()
-    until = monotonic() + 2.0
-    while monotonic() < until or not consumer.assignment():
-        member.beat(subscribe)
-        message = consumer.poll(0.01)
-        if message is not None and message.error() is None:
-            reads[message.partition(), message.offset()] += 1
-    consumer.close()
-
-
-def test_no_record_is_read_by_two_members_of_a_group_that_settles(ready: SandboxCluster) -> None:
-    """J2: of a member that looks up what it was given a broker thinks that it has nothing."""
-    processes, members, partitions, rounds = 5, 4, 40, 12
-    create_topics(ready, [NewTopic("t", partitions, 1)])
-    context, pipes, running = multiprocessing.get_context("spawn"), [], []
-    for _ in range(processes):
-        here, there = context.Pipe()
-        running.append(context.Process(target=join, args=(there, ready.bootstrap, members), daemon=True))
-        running[-1].start()
-        pipes.append(here)
-    producer = Producer({"bootstrap.servers": ready.bootstrap})
-    try:
-        for _ in range(rounds):
-            for number in range(10 * partitions):
-                producer.produce("t", b"x", partition=number % partitions)
-            producer.flush()
-            group = uuid.uuid4().hex
-            for pipe in pipes:
-                pipe.send(group)
-            reads = sum((pipe.recv() for pipe in pipes), Counter[tuple[int, int]]())
-            assert reads
-            assert {place: times for place, times in reads.items() if times > 1} == {}
-    finally:
-        for pipe in pipes:
-            pipe.send("")
-        for process in running:
-            process.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -14,6 +15,7 @@ from anabranch.model.groups import Commit
 from anabranch.operations.groups import commits
 from anabranch.operations.routes import moving
 from anabranch.operations.routes.moving import Moved, NoLinkError
+from anabranch.state.topics.control import Links
 from qa.blocking import between
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TO_A, TO_B, A, B, Lab, append, lab
 
@@ -59,6 +61,28 @@ def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
         both.on(both.target, lambda target: moving.link_between(target, "old", {"orders": "orders"}))
     with pytest.raises(NoLinkError):
         both.on(both.target, lambda target: moving.link_between(target, "elsewhere", ours))
+
+
+def test_of_two_links_the_one_that_is_not_paused_is_taken(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a way back was begun anew: the first one stands still, and has not copied what was written last."""
+    ours = {"orders": "old.orders"}
+
+    class Two(Links):
+        """The link of the lab under two names."""
+
+        async def sync(self) -> None:
+            """As ever, and then there are two."""
+            await super().sync()
+            record = self.links[LINK]
+            self.links = {
+                name: replace(record, wanted=replace(record.wanted, paused=one)) for name, one in paused.items()
+            }
+
+    monkeypatch.setattr(moving, "Links", Two)
+    paused: dict[str, bool] = {}
+    for first, second, taken in ((True, False, "b"), (False, False, "a"), (True, True, "a")):
+        paused.update(a=first, b=second)
+        assert both.on(both.target, lambda target: moving.link_between(target, "old", ours)) == taken
 
 
 def test_topics_with_more_partitions_on_the_target_are_named(both: Lab) -> None:

@@ -130,6 +130,9 @@ class PlainConsumer:
     def memberid(self) -> str:
         return "member"
 
+    def consumer_group_metadata(self) -> object:
+        return object()
+
     def poll(self, timeout: float) -> Any:
         found = self.consume(1, timeout)
         return found[0] if found else None
@@ -166,6 +169,7 @@ class PlainProducer:
         self.statistics: list[str] = []
         self.waiting: list[Callable[..., None] | None] = []
         self.calls: list[str] = []
+        self.offsets: list[Any] = []
         self.made.append(self)
 
     def produce(self, topic: str, value: Any, key: Any, partition: int, on_delivery: Any, *_: Any) -> None:
@@ -205,6 +209,12 @@ class PlainProducer:
 
     def commit_transaction(self, *_: float) -> None:
         self.calls.append("commit")
+
+    def abort_transaction(self, *_: float) -> None:
+        self.calls.append("abort")
+
+    def send_offsets_to_transaction(self, positions: list[Any], *_: Any) -> None:
+        self.offsets += positions
 
 
 def route(cluster: str = "old", version: int = 1, *topics: str) -> Route:

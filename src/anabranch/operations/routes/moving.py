@@ -63,12 +63,13 @@ class Moved:
 async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) -> str:
     """The link that copies topics from a context to a cluster, under the names that they are to have there.
 
-    Of several the first by name: each of them knows every record that it has copied.  Raises NoLinkError, ClusterError.
+    Of several one that is not paused, and of such the first by name: each of them knows every record that it has
+    copied.  Raises NoLinkError, ClusterError.
     """
     links = Links(target)
     if await has_control_topics(target):
         await links.sync()
-    for link_id, record in sorted(links.links.items()):
+    for link_id, record in sorted(links.links.items(), key=lambda one: (one[1].wanted.paused, one[0])):
         spec = record.wanted.spec
         if spec.source.context == source and _copies(spec, topics):
             return link_id
