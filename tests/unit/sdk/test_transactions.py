@@ -15,6 +15,7 @@ from anabranch.sdk import (
     SwitchingError,
     UndoneMessagesError,
 )
+from qa.timeouts import TIMEOUT_S
 from tests.unit.sdk.stand import SETTINGS, PlainConsumer, PlainProducer, Told, put_in
 
 pytestmark = pytest.mark.unit
@@ -112,7 +113,7 @@ def test_what_was_read_before_a_switch_is_in_no_transaction_after_it(
     metadata = application.consumer.consumer_group_metadata() if asked_before else None
     application.prepare()
     assert application.consumer.poll(0) is None
-    application.producer.flush(1)
+    application.producer.flush(TIMEOUT_S)
     application.go()
     application.comes(7)
     application.begin()
@@ -151,7 +152,7 @@ def test_a_transaction_that_is_open_as_its_consumer_has_paused_waits_for_nothing
     with pytest.raises(SwitchingError, match="waits for the transaction"):
         application.consumer.consumer_group_metadata()
     application.producer.abort_transaction()
-    application.producer.flush(1)
+    application.producer.flush(TIMEOUT_S)
     assert [one.ready_for[0][0] for one in (application.reads, application.writes)] == ["s", "s"]
 
 
@@ -168,7 +169,7 @@ def test_offsets_of_one_cluster_are_in_no_transaction_of_another(application: Ap
         application.sends(9)
     application.producer.abort_transaction()
     application.writes.prepare("t")
-    application.producer.flush(1)
+    application.producer.flush(TIMEOUT_S)
     assert [one[0] for one in application.writes.ready_for] == ["t"]
     application.writes.go("new")
     application.does(9)
@@ -179,7 +180,7 @@ def test_offsets_of_a_topic_that_a_route_renames_go_by_the_name_there(applicatio
     """The producer writes to other topics: it does not know what this one is called there."""
     application.prepare()
     application.consumer.poll(0)
-    application.producer.flush(1)
+    application.producer.flush(TIMEOUT_S)
     application.reads.names = {"a": "old.a"}
     application.reads.go("new")
     application.writes.go("new")
