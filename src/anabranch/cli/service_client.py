@@ -106,7 +106,8 @@ def problem_error(problem: Mapping[str, Any], fix: str = "") -> ServiceProblemEr
     kind = _BY_EXIT_CODE.get(problem.get("exit_code", 0), ServiceProblemError)
     place = problem.get("place") or {}
     excerpt = "\n".join(printable(line) for line in str(place.get("excerpt") or "").splitlines())
-    return kind(printable(str(problem.get("detail", ""))), fix or printable(str(problem.get("hint") or "")), excerpt)
+    detail = "\n  ".join(printable(line.strip()) for line in str(problem.get("detail", "")).splitlines())
+    return kind(detail, fix or printable(str(problem.get("hint") or "")), excerpt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def cancel(
 ) -> None:
     """Give a switch up: every client goes on where it was.  Not once its table is published."""
     asked = service_of(ctx, service)
-    id_ = _id(asked, switch)
+    id_ = _id(asked, switch, "route cancel")
     verb = ServiceVerb(
         "/routes/cancel",
         {"switch": id_, "reason": reason},
@@ -81,14 +81,14 @@ def _path(asked: ServiceClient, switch: str) -> str:
     return f"/switches/{quote(_id(asked, switch), safe='')}"
 
 
-def _id(asked: ServiceClient, switch: str) -> str:
+def _id(asked: ServiceClient, switch: str, command: str = "route switches") -> str:
     """The id of the one switch whose id begins so; raises InvalidFieldError."""
     if not switch:
-        raise InvalidFieldError("route switches", "SWITCH", "it is empty", "list them: anabranch route switches")
+        raise InvalidFieldError(command, "SWITCH", "it is empty", "list them: anabranch route switches")
     if len(switch) >= _ID_DIGITS:
         return switch
     known = [one["id"] for one in asked.get("/switches", limit=100) if one["id"].startswith(switch)]
     if len(known) != 1:
         what = f"{len(known)} switches begin so" if known else f"no switch of the last 100 begins with {switch!r}"
-        raise InvalidFieldError("route switches", "SWITCH", what, "list them: anabranch route switches")
+        raise InvalidFieldError(command, "SWITCH", what, "list them: anabranch route switches")
     return str(known[0])
