@@ -282,7 +282,7 @@ class Consumer(RoutedReader):
                     raise
         if found is None:
             if peers.may_have_open(self):
-                raise SwitchingError(0.0, f"switch {self._orders.switch} waits for the transaction that is open")
+                raise SwitchingError(0.0, "the consumer has paused, and the transaction that is open is waited for")
             found, era = self._usable().consumer_group_metadata(), self._era
         self._gave.append((found, era))
         return found
@@ -301,7 +301,9 @@ class Consumer(RoutedReader):
             self._check(one)
         if era.cluster != cluster:
             raise PartedTransactionError(cluster, era.cluster)
-        return [self._names.to(one) for one in positions]
+        there = [self._names.to(one) for one in positions]
+        self._sent |= {place_of(one): one.offset for one in there}
+        return there
 
     def _with_current(self, message: Any, act: Callable[[Any, Any], Any]) -> Any:
         """Act on the client and its own message of one that was given out here; raises StaleMessageError."""

@@ -176,7 +176,7 @@ class PartedTransactionError(_KafkaRefusal):
     other: str
 
     _message = "the transaction is on cluster {cluster}, and the consumer of its offsets reads on {other}"
-    _hint = "abort it; have both led to one cluster, by one change of the routes: `anabranch route clients`"
+    _hint = "abort it, seek to what is committed, and have both led to one cluster: `anabranch route clients`"
 
 
 @dataclass(eq=False)

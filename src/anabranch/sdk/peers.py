@@ -27,7 +27,7 @@ class ReadingConsumer(Protocol):
     def gave(self, metadata: object) -> bool:
         """Whether this group metadata is of this consumer."""
 
-    def transaction_ended(self) -> None:
+    def transaction_ended(self, committed: bool) -> None:
         """One that commits its offsets has."""
 
 
@@ -92,7 +92,7 @@ class Linked:
         """Whether one of them that is on this cluster has still to pause (X3)."""
         return any(one.is_reading(cluster) for one in list(self._consumers))
 
-    def ended(self) -> None:
+    def ended(self, committed: bool) -> None:
         """A transaction has."""
         for one in list(self._consumers):
-            one.transaction_ended()
+            one.transaction_ended(committed)

@@ -101,7 +101,7 @@ class Producer(RoutedWriter):
                 self._must_init = False
             inner.begin_transaction()
         except BaseException:
-            self._end_transaction()
+            self._end_transaction(False)
             raise
 
     def send_offsets_to_transaction(self, positions: list[Any], group_metadata: Any, timeout: float = -1) -> None:
@@ -118,12 +118,12 @@ class Producer(RoutedWriter):
     def commit_transaction(self, timeout: float = -1) -> None:
         """As confluent-kafka's."""
         self._transactional(timeout).commit_transaction(*_given(timeout))
-        self._end_transaction()
+        self._end_transaction(True)
 
     def abort_transaction(self, timeout: float = -1) -> None:
         """As confluent-kafka's."""
         self._transactional(timeout).abort_transaction(*_given(timeout))
-        self._end_transaction()
+        self._end_transaction(False)
 
     def _transactional(self, timeout: float) -> Any:
         """The client, which a transaction keeps where it is; one that has begun nowhere yet waits for one."""

@@ -73,6 +73,7 @@ class RoutedReader(GivingReader):
         self._gave: deque[tuple[object, Era]] = deque(maxlen=_METADATA)
         self._delivered_then = 0
         self._undone: Era | None = None
+        self._sent: dict[Place, int] = {}
         self._end = _CLOSED
         self._acting, self._callbacks = threading.RLock(), Callbacks()
         self._connecting = self._rejoins = False
@@ -89,9 +90,12 @@ class RoutedReader(GivingReader):
             is_there = not self._closed and self._era.cluster == cluster
             return is_there and self._orders.phase in (Phase.OPEN, Phase.PAUSING)
 
-    def transaction_ended(self) -> None:
+    def transaction_ended(self, committed: bool) -> None:
         """One that commits its offsets has."""
         self._delivered_then, self._undone = self._delivered(), None
+        sent, self._sent = self._sent, {}
+        if committed:
+            self._era.committed |= sent
 
     def _delivered(self) -> int:
         """How many messages the application has."""
@@ -352,7 +356,7 @@ class RoutedReader(GivingReader):
         return replace(left, last=dict(self._partitions.last))
 
     def _alone(self, partitions: list[Any], positions: list[Any]) -> Left:
-        given_out = positions if self._auto_commits else None
+        given_out = positions if self._auto_commits and not self._commits_itself else None
         began = self._partitions.began(partitions)
         return stood_alone(self._era.cluster, partitions, self._era.committed, given_out, began)
 

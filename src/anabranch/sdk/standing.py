@@ -121,11 +121,13 @@ def stood_alone(
     given_out: list[Any] | None,
     began: Mapping[Place, int],
 ) -> Left:
-    """Where it stands as far as is known without the cluster (U5); ``given_out`` only where commits are automatic."""
+    """Where it stands as far as is known without the cluster (U5); ``given_out`` where all commits are automatic."""
     if given_out is not None:
         return Left(cluster, {place_of(one): one.offset for one in given_out if one.offset >= 0})
     ours = {place_of(one) for one in partitions}
-    return Left(cluster, {place: at for place, at in {**began, **committed}.items() if place in ours})
+    known = {place: at for place, at in committed.items() if place in ours}
+    begun = {place: at for place, at in began.items() if place in ours}
+    return Left(cluster, {**begun, **known}, known, begun)
 
 
 def unless_lost(stand: Callable[[], Left], is_lost: Callable[[], bool]) -> Left:

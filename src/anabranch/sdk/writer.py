@@ -363,8 +363,8 @@ class RoutedWriter(RoutedClient):
             if not self._pause_for(max(0.0, until - monotonic())):
                 raise SwitchingError(self._settings.block_s, self._why())
 
-    def _end_transaction(self) -> None:
-        self._linked.ended()
+    def _end_transaction(self, committed: bool) -> None:
+        self._linked.ended(committed)
         with self._changed:
             self._in_transaction = False
             self._obey()

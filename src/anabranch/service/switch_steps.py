@@ -314,7 +314,11 @@ class SwitchSteps:
                 if count:
                     where = "" if partition == UNPLACED else f" of {partition}"
                     doubts.append(f"{one.words}: {count:,} messages{where} were not acknowledged")
-        found = await lost.move_without(target, link, journal.read_up_to(pair))
+        read = journal.read_up_to(pair)
+        for group in sorted(group for group, places in read.items() if not places):
+            where = f"it goes on where it is on {target.name}, or where its members begin by themselves"
+            doubts.append(f"group {group}: no member has said where it stands: {where}")
+        found = await lost.move_without(target, link, read)
         if not found.moved.done:
             self._say(found.moved.why)
             return None

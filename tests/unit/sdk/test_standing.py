@@ -126,9 +126,10 @@ def test_of_a_lost_cluster_it_hands_over_what_is_known_without_it(
     by_itself = stood_alone("old", parts, committed, positions, began)
     by_the_application = stood_alone("old", parts, committed, None, began)
     assert by_itself == Left("old", {place: given_out[place] for place in has & given_out.keys()})
-    assert by_the_application == Left(
-        "old", {place: committed.get(place, began.get(place, -1)) for place in has & (committed.keys() | began.keys())}
-    )
+    stands = {place: committed.get(place, began.get(place, -1)) for place in has & (committed.keys() | began.keys())}
+    assert by_the_application.positions == stands
+    assert by_the_application.handed(commits_itself=True, is_lost=True) == stands
+    assert by_itself.handed(commits_itself=False, is_lost=True) == by_itself.positions
 
 
 def test_a_cluster_that_is_lost_is_waited_for_no_longer() -> None:

@@ -149,7 +149,7 @@ def test_a_transaction_that_is_open_as_its_consumer_has_paused_waits_for_nothing
     application.prepare()
     application.begin()
     assert application.consumer.poll(0) is None
-    with pytest.raises(SwitchingError, match="waits for the transaction"):
+    with pytest.raises(SwitchingError, match="transaction that is open is waited for"):
         application.consumer.consumer_group_metadata()
     application.producer.abort_transaction()
     application.producer.flush(TIMEOUT_S)
@@ -190,3 +190,15 @@ def test_offsets_of_a_topic_that_a_route_renames_go_by_the_name_there(applicatio
     application.begin()
     application.sends(9)
     assert sent()[-1] == [("old.a", 0, 9)]
+
+
+def test_where_a_transaction_has_committed_is_known_where_its_cluster_is_lost(application: Application) -> None:
+    """U5: the consumer is not told of it; of one that was aborted nothing counts."""
+    application.does(6, 7)
+    application.comes(8, 9)
+    application.begin()
+    application.sends(10)
+    application.producer.abort_transaction()
+    application.reads.prepare("s", lost=True)
+    assert application.consumer.poll(0) is None
+    assert application.reads.ready_for == [("s", {"a-0": 8}, {})]
