@@ -281,7 +281,7 @@ class Consumer(RoutedReader):
                 if not self.was_left(error):
                     raise
         if found is None:
-            if peers.may_have_open(self):
+            if self._orders.switch and peers.may_have_open(self):
                 raise SwitchingError(0.0, "the consumer has paused, and the transaction that is open is waited for")
             found, era = self._usable().consumer_group_metadata(), self._era
         self._gave.append((found, era))

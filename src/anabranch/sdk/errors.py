@@ -187,7 +187,7 @@ class UndoneMessagesError(_KafkaRefusal):
     cluster: str
 
     _message = "messages of cluster {before} were in no transaction at the switch: {cluster} gives them again"
-    _hint = "abort this transaction, and go on with what poll() gives from now on"
+    _hint = "abort this transaction, and seek to what is committed: they come again from there"
 
 
 @dataclass(eq=False)

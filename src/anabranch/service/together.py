@@ -46,6 +46,7 @@ class Together(Generic[K, V]):
     async def _answer(self, some: Sequence[tuple[K, asyncio.Future[V]]]) -> None:
         try:
             answers = await self._ask([key for key, _ in some])
+            told = list(zip(some, answers, strict=True))
         except BaseException as error:
             for _, answered in some:
                 if not answered.done():
@@ -56,6 +57,6 @@ class Together(Generic[K, V]):
             if not isinstance(error, Exception):
                 raise
             return
-        for (_, answered), answer in zip(some, answers, strict=True):
+        for (_, answered), answer in told:
             if not answered.done():
                 answered.set_result(answer)

@@ -49,6 +49,20 @@ def test_a_question_that_fails_is_told_to_those_who_asked_it_and_to_nobody_else(
     asyncio.run(run())
 
 
+def test_an_answer_that_is_too_short_is_told_to_all_who_asked() -> None:
+    """It is the fault of whoever answers; nobody waits for ever because of it."""
+
+    async def short(keys: Sequence[int]) -> Sequence[int]:
+        return keys[1:]
+
+    async def run() -> None:
+        together = Together(short, 2)
+        found = await asyncio.gather(*(together.of(key) for key in range(2)), return_exceptions=True)
+        assert [type(one) for one in found] == [ValueError, ValueError]
+
+    asyncio.run(run())
+
+
 def test_whoever_has_gone_is_not_asked_for() -> None:
     """Nor is anybody else lost by it."""
     asked: list[int] = []
