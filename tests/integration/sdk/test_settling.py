@@ -132,7 +132,7 @@ def test_a_group_that_is_moved_settles_before_brokers_ask_its_members_for_a_hear
 
 
 def test_no_two_members_of_a_group_that_is_moved_have_a_partition_at_once(far: Scene) -> None:
-    """What one has begun to read nobody else is given before it has committed and let go of it.
+    """A partition is assigned to another member only once the one that reads it has committed and it is revoked.
 
     Of one that is given partitions of a topic that it does not know yet it is a matter of chance: so there is none.
     """

@@ -64,7 +64,7 @@ def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
 
 
 def test_of_two_links_the_one_that_is_not_paused_is_taken(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a way back was begun anew: the first one stands still, and has not copied what was written last."""
+    """As where a second link has taken over from a paused one, which has not copied what was written last."""
     ours = {"orders": "old.orders"}
 
     class Two(Links):

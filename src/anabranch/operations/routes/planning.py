@@ -137,7 +137,7 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
         found = (*found, _AT_ONCE)
     elif pairs:
         found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *await _wider(desk, moved))
-    found = (*found, *parted(moved, clients))
+    found = (*found, *await asyncio.to_thread(parted, moved, clients))
     readdressed = await other_addresses(desk, before, table, policy.at_once)
     found = (*found, *(Reason.found(Severity.WARNING, one.what) for one in renames), *readdressed)
     seen = {
@@ -237,28 +237,25 @@ def parted(moved: Impact, clients: Sequence[Client]) -> list[Reason]:
 
     What commits offsets in transactions is refused there.
     """
-    after = {move.client.id: move.after.cluster for move in moved.moves if move.after is not None}
-    sides: dict[tuple[str, str, int, str], list[Client]] = {}
+    if not moved.moves:
+        return []
+    after = {client.id: client.cluster for client in clients}
+    after |= {move.client.id: move.after.cluster for move in moved.moves if move.after is not None}
+    sides: dict[tuple[str, str, int, str], dict[ClientRole, Client]] = {}
     for client in clients:
         if client.facts.host:
             facts = client.facts
-            sides.setdefault((facts.application, facts.host, facts.pid, client.query.code), []).append(client)
-    found: list[tuple[Client, Client]] = []
-    for members in sides.values():
-        readers = [one for one in members if one.query.role is ClientRole.CONSUMER]
-        writers = [one for one in members if one.query.role is ClientRole.PRODUCER]
-        found += [
-            (reader, writer)
-            for reader in readers[:1]
-            for writer in writers[:1]
-            if reader.cluster == writer.cluster
-            and after.get(reader.id, reader.cluster) != after.get(writer.id, writer.cluster)
-        ]
+            process = facts.application, facts.host, facts.pid, client.query.code
+            sides.setdefault(process, {}).setdefault(client.query.role, client)
+    both = [
+        (one[ClientRole.CONSUMER], one[ClientRole.PRODUCER]) for one in sides.values() if len(one) == len(ClientRole)
+    ]
+    found = [(one, other) for one, other in both if one.cluster == other.cluster and after[one.id] != after[other.id]]
     if not found:
         return []
     reader, writer = found[0]
     more = f" (and {len(found) - 1:,} more such processes)" if len(found) > 1 else ""
-    here, there = (after.get(one.id, one.cluster) for one in found[0])
+    here, there = after[reader.id], after[writer.id]
     what = (
         f"{reader.words} would read on {here}, and {writer.words}, of the same process, write on {there}{more}: "
         "if it commits offsets in transactions, each of them is refused until both are on one cluster"
