@@ -8,7 +8,7 @@ Invariants
     C4  a client that was answered is in the store, with what it asked for and a lease that goes on for a while: an
         instance that was killed and begins again knows it, so that a switch that was under way does not go on without
         it.  One of which the store has all that already is not written first when it comes again, as all of an
-        instance do after its restart.
+        instance do after its restart.  One that has ended, and was told so, is not known again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -86,6 +87,7 @@ class Registry:
         self._writing = asyncio.Lock()
         self._beside = Together(self._asked_beside, _WRITTEN_AT_ONCE)
         self._admitting = Together(self._admit, _WRITTEN_AT_ONCE)
+        self._ending = Together(self._end, _WRITTEN_AT_ONCE)
         self._led = asyncio.Event()
         self._led.set()
 
@@ -163,6 +165,16 @@ class Registry:
         await self._keep(ids)
         return [None] * len(ids)
 
+    async def _end(self, ids: Sequence[str]) -> Sequence[None]:
+        """Have the store forget clients that have just ended (C4); raises StoreError, and it hears of them later."""
+        ended = self._removed.intersection(ids)
+        await self._stored.ask(lambda: self._stored.clients.remove(ended, self._instance, now_ms()))
+        self._removed -= ended
+        for known in (self._known[one] for one in ended & self._known.keys()):  # it came again meanwhile
+            known.kept = None
+            self._changed.add(known.client.id)
+        return [None] * len(ids)
+
     async def _keep(self, ids: Iterable[str]) -> None:
         # In one order: two that write some of the same rows in two orders wait for each other.
         found = [self._known[one] for one in sorted(set(ids)) if one in self._known]
@@ -214,12 +226,17 @@ class Registry:
         return None if known is None else known.client.query
 
     async def remove(self, account: Account, client_id: str) -> Client:
-        """Forget a client, also one that another instance hears of; raises RefusedError, StoreError."""
+        """Forget a client, also one that another instance hears of; raises RefusedError, StoreError.
+
+        Of this instance's own the store may hear later: where it does not answer, a client has ended nevertheless.
+        """
         known = self._known.get(client_id)
         if known is not None:
             _check_owner(account, client_id, known.account)
             self._forget(client_id)
             self._removed.add(client_id)
+            with suppress(StoreError):
+                await self._ending.of(client_id)
             return known.client
         stored = await self._of_others(client_id)
         _check_owner(account, client_id, stored.account)
@@ -383,13 +400,8 @@ class Registry:
             await self._write()
 
     async def _write(self) -> None:
-        removed, self._removed = self._removed, set()
-        try:
-            if removed:
-                await self._stored.ask(lambda: self._stored.clients.remove(removed, self._instance, now_ms()))
-        except BaseException:
-            self._removed |= removed - self._known.keys()
-            raise
+        if self._removed:
+            await self._end(tuple(self._removed))
         changed, self._changed = list(self._changed), set()
         while changed:
             some = changed[-_WRITTEN_AT_ONCE:]

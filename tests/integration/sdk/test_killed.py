@@ -135,6 +135,7 @@ def rest(scene: Scene, cluster: SandboxCluster, version: int, topic: str, missin
     """What the group has still to read on a cluster."""
     scene.service.lead(scene.route(cluster, version))
     found: list[str] = []
+    left = set(missing)
     with Consumer(scene.reading(session_timeout_ms=6000)) as consumer:
         consumer.subscribe([topic])
 
@@ -142,7 +143,8 @@ def rest(scene: Scene, cluster: SandboxCluster, version: int, topic: str, missin
             message = consumer.poll(0.2)
             if message is not None and message.error() is None:
                 found.append(message.value().decode())
-            return missing <= set(found)
+                left.discard(found[-1])
+            return not left
 
         until(took)
     return found

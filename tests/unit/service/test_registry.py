@@ -76,9 +76,9 @@ def test_what_could_not_be_written_is_written_next_time(stored: Stored, monkeypa
         assert [one.client.report.records for one in stored.clients.live(0)] == [0] * 5
         await registry.write()
         assert [one.client.report.records for one in stored.clients.live(0)] == [7] * 5
-        await registry.remove(ACCOUNT, ids[0])
         with monkeypatch.context() as patch:
             patch.setattr(stored.clients, "remove", fails)
+            await registry.remove(ACCOUNT, ids[0])
             with pytest.raises(StoreError):
                 await registry.write()
         await registry.write()
@@ -175,6 +175,36 @@ def test_a_consumer_of_a_group_that_has_ended_is_known_to_who_plans_and_to_nobod
         await register(registry, 1)
         await registry.write()
         assert [one.id for one in await registry.every()] == [first]
+
+    asyncio.run(run())
+
+
+def test_who_has_ended_is_not_known_after_a_crash(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C4: of many at once few questions are asked; who comes again while it is forgotten is known nevertheless."""
+    asked: list[int] = []
+    remove = stored.clients.remove
+
+    def counted(ids: Sequence[str], *more: object) -> None:
+        asked.append(len(ids))
+        remove(ids, *more)  # type: ignore[arg-type]
+
+    async def run() -> None:
+        monkeypatch.setattr(stored.clients, "remove", counted)
+        registry = made(stored)
+        ids = [await register(registry, number) for number in range(50)]
+        await asyncio.gather(*(registry.remove(ACCOUNT, one) for one in ids[1:]), register(registry, 60))
+        assert sum(asked) == 49 and len(asked) < 20
+        again = made(stored)  # nothing else was written: the process is gone
+        await again.load()
+        assert {one.id for one in await again.every()} == {ids[0], f"{60:032x}"}
+        forgetting = asyncio.create_task(again.remove(ACCOUNT, ids[0]))
+        await asyncio.sleep(0)
+        await register(again, 0)
+        await forgetting
+        await again.write()
+        last = made(stored)
+        await last.load()
+        assert ids[0] in {one.id for one in await last.every()}
 
     asyncio.run(run())
 
