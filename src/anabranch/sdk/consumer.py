@@ -204,28 +204,35 @@ class Consumer(RoutedReader):
     ) -> Any:
         """As confluent-kafka's; raises StaleMessageError, StaleOffsetError for what is of before a switch."""
         self._commits_itself = True
+        is_asynchronous = more.get("async", asynchronous)
         try:
-            return self._commit(message, offsets, more.get("async", asynchronous))
+            return self._commit(message, offsets, is_asynchronous)
         except KafkaException as error:
             if error.args[0].code() != KafkaError._NO_OFFSET:  # else there was nothing to commit
                 self.reported(str(error))
             raise
 
     def _commit(self, message: Any, offsets: list[Any] | None, asynchronous: bool) -> Any:
+        def act(inner: Any, **what: Any) -> Any:
+            if asynchronous:
+                return inner.commit(asynchronous=True, **what)
+            found = self._waiting.answer(lambda: inner.commit(asynchronous=False, **what))
+            with self._changed:
+                if inner is self._inner:
+                    self._era.noted(found)
+            return self._back(found)
+
         if message is not None and offsets is None:
-            return self._answered(
-                self._with_current(message, lambda inner, raw: inner.commit(message=raw, asynchronous=asynchronous))
-            )
+            return self._with_current(message, lambda inner, raw: act(inner, message=raw))
         if offsets is not None:
             for one in offsets:
                 self._check(one)
             there = [self._names.to(one) for one in offsets]
-            found = self._usable().commit(message=message, offsets=there, asynchronous=asynchronous)
-            return self._answered(found)
+            return act(self._usable(), message=message, offsets=there)
         inner = self._inner
         if inner is not None:
             try:
-                return self._answered(inner.commit(asynchronous=asynchronous))
+                return act(inner)
             except RuntimeError as error:
                 if not self.was_left(error):
                     raise
@@ -244,7 +251,8 @@ class Consumer(RoutedReader):
 
     def committed(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
         """As confluent-kafka's."""
-        return self._known_now(self._usable(timeout).committed([self._names.to(one) for one in partitions], timeout))
+        there = [self._names.to(one) for one in partitions]
+        return self._known_now(self._usable(timeout).committed(there, timeout))
 
     def position(self, partitions: list[Any]) -> list[Any]:
         """As confluent-kafka's."""
@@ -252,9 +260,8 @@ class Consumer(RoutedReader):
 
     def offsets_for_times(self, partitions: list[Any], timeout: float = -1) -> list[Any]:
         """As confluent-kafka's."""
-        return self._known_now(
-            self._usable(timeout).offsets_for_times([self._names.to(one) for one in partitions], timeout)
-        )
+        there = [self._names.to(one) for one in partitions]
+        return self._known_now(self._usable(timeout).offsets_for_times(there, timeout))
 
     def get_watermark_offsets(self, partition: Any, timeout: float = -1, cached: bool = False) -> Any:
         """As confluent-kafka's."""
@@ -328,10 +335,6 @@ class Consumer(RoutedReader):
                 era.known.reached(place_of(stands), stands.offset)
         if not self._era.takes(one, self._names):
             raise StaleOffsetError(one.topic, one.partition, one.offset, self._goes_to())
-
-    def _answered(self, found: Any) -> Any:
-        self._era.noted(found)
-        return found if found is None else self._back(found)
 
     # -- the rest --------------------------------------------------------------------------------------
 

@@ -34,6 +34,9 @@ class GivingReader(RoutedClient):
         self._era, self._names = Era(), Names()
         self._plain = self._as_is = self._due = True
         self._leaves = False
+        self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
+        by_itself = str(self._given.get("enable.auto.offset.store", True)).lower() in ("false", "0", "no")
+        self._commits_itself = by_itself
         self._partitions, self._floors = Partitions(self._given), Floors()
 
     @abstractmethod
@@ -74,8 +77,20 @@ class GivingReader(RoutedClient):
         """Whether offsets can say of which cluster messages are: each topic has had one name."""
         return self._names.are_plain and not self._era.renamed
 
+    def _is_by_commits(self) -> bool:
+        """Whether the application says what it has done with, rather than have all committed that it was given."""
+        return self._commits_itself or not self._auto_commits
+
     def _begins(self, partitions: list[Any]) -> None:
-        """The client has been given these, by the names there, where they say, or where it has noted."""
+        """The client has been given these, by the names there, where they say, or where it has noted.
+
+        Where only the cluster knows where that is, it is asked for an application that may not have committed anything
+        by the time when that cluster is lost.
+        """
+        inner = self._inner
+        if inner is not None and self._given.get("group.id") and self._is_by_commits():
+            with contextlib.suppress(KafkaException, RuntimeError):
+                self._partitions.learn(inner, partitions)
         with self._changed:
             began = self._partitions.began(partitions)
             for place in map(place_of, partitions):

@@ -116,11 +116,12 @@ class Orders:
         """The client has connected where it was told to go on when it began to; what was told meanwhile is next."""
         self.route = to
         told_otherwise = self.target is None or not goes_on_as(to, self.target)
+        if self.phase is Phase.GOING:
+            self.lost = False  # that was where it came from
         if self.phase is not Phase.GOING or told_otherwise:
             self.phase = Phase.PAUSING
         else:
             self._is_open()
-            self.lost = False
 
     def _on_route_open(self, route: Route, hold: str) -> None:
         assert self.route is not None
@@ -144,5 +145,5 @@ class Orders:
             self.phase = Phase.GOING
 
     def _is_open(self) -> None:
-        self.phase, self.target, self.starts = Phase.OPEN, None, {}
+        self.phase, self.target, self.starts, self.lost = Phase.OPEN, None, {}, False
         self.told, self.begins = None, {}

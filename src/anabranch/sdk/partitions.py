@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID, KafkaException, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    OFFSET_STORED,
+    KafkaException,
+    TopicPartition,
+)
 
 from anabranch.sdk.beginning import beginnings
 from anabranch.sdk.names import Place, place_of
 from anabranch.sdk.standing import ASK_S, committed_by
 
 _AT_END = ("latest", "largest", "end")
+_WHERE_COMMITTED = (OFFSET_INVALID, OFFSET_STORED)
 
 
 @dataclass
@@ -96,14 +104,20 @@ class Partitions:
         return found
 
     def begins(self, partitions: list[Any]) -> None:
-        """The client begins these, by the names there, where they say, or nobody knows."""
+        """The client begins these, by the names there, where they say, or nobody knows (see ``learn``)."""
         for one in partitions:
             self._began.pop(place_of(one), None)
             if one.offset >= 0:
                 self._began[place_of(one)] = one.offset
 
+    def learn(self, inner: Any, partitions: list[Any]) -> None:
+        """Ask where the client begins those of which nobody knows it; raises KafkaException."""
+        asked = [one for one in partitions if one.offset in _WHERE_COMMITTED and place_of(one) not in self._began]
+        if asked:
+            self._began |= self.begin_where(inner, asked, ASK_S)
+
     def began(self, partitions: list[Any]) -> dict[Place, int]:
-        """Where it began of these what it has, as far as that was an offset."""
+        """Where it began of these what it has, as far as that is known."""
         ours = {place_of(one) for one in partitions}
         return {place: at for place, at in self._began.items() if place in ours}
 

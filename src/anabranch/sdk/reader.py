@@ -2,7 +2,8 @@
 
 Invariants
     U4  confluent-kafka's consumer is called in threads of the application, or while one of them waits; one of a cluster
-        that is lost is given up, and closed by itself.
+        that is lost is given up, and closed by itself.  Where the application waits in a commit for such a cluster, the
+        commit has failed, whatever comes of it later.
 
 Where partitions begin is in ``beginning`` (U1, U2), what counts on one cluster alone in ``era`` (U3), how messages are
 given out in ``giving`` (M1, M2), and where it stands as it leaves in ``standing`` (U5).
@@ -36,7 +37,8 @@ from anabranch.sdk.orders import Orders, Phase
 from anabranch.sdk.partitions import Subscribed, nowhere
 from anabranch.sdk.quick import ReadWay, quick_poll
 from anabranch.sdk.settling import Settling
-from anabranch.sdk.standing import ASK_S, Left, stood, stood_alone, unless_lost
+from anabranch.sdk.standing import ASK_S, Left, stood, stood_alone
+from anabranch.sdk.waiting import Waiting
 
 SLICE_S = 0.1
 """How long a call waits for messages before it looks again whether it is to pause."""
@@ -57,9 +59,6 @@ class RoutedReader(GivingReader):
         settings, given = split({**(args[0] if args else {}), **kwargs})
         confluent_kafka.Consumer(given).close()  # what is wrong with them is told here, and connects to nothing
         super().__init__(settings, given, str(given.get("group.id", "")))
-        self._auto_commits = str(self._given.get("enable.auto.commit", True)).lower() not in ("false", "0", "no")
-        by_itself = str(self._given.get("enable.auto.offset.store", True)).lower() in ("false", "0", "no")
-        self._commits_itself = by_itself
         self._left = Left()
         self._subscribed = Subscribed()
         self._settling, self._was_held = Settling(self._given), False
@@ -78,6 +77,9 @@ class RoutedReader(GivingReader):
         self._acting, self._callbacks = threading.RLock(), Callbacks()
         self._connecting = self._rejoins = False
         self._is_registered = False
+        # It does not keep this alive, by which its thread is ended.
+        itself = weakref.ref(self)
+        self._waiting = Waiting(lambda: (one := itself()) is None or one._orders.lost)
         peers.join(self)
 
     def gave(self, metadata: object) -> bool:
@@ -290,13 +292,14 @@ class RoutedReader(GivingReader):
             self._era.saw(inner)
         left = self._left if inner is None and self._left.cluster == cluster else Left(cluster)
         if inner is not None and self._orders.lost:
-            left, self._inner = self._stand_alone(inner), None
+            positions = [] if self._is_by_commits() else self._positions(inner)
+            left, self._inner = self._stand_alone(positions), None
             self._partitions.clear()
             # It would wait for the cluster until the group's session is over.
             threading.Thread(target=inner.close, name="anabranch-lost", daemon=True).start()
         elif inner is not None:
             try:
-                left = unless_lost(lambda: self._stand(inner), lambda: self._orders.lost)
+                left = self._waiting.answer(lambda: self._stand(inner))
             except KafkaException as error:
                 with self._changed:
                     self._counts.failed(str(error))
@@ -351,12 +354,12 @@ class RoutedReader(GivingReader):
         left = stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
         return replace(left, began=self._partitions.began(partitions), last=last)
 
-    def _stand_alone(self, inner: Any) -> Left:
-        left = self._alone(self._parts(), self._positions(inner))
+    def _stand_alone(self, positions: list[Any]) -> Left:
+        left = self._alone(self._parts(), positions)
         return replace(left, last=dict(self._partitions.last))
 
     def _alone(self, partitions: list[Any], positions: list[Any]) -> Left:
-        given_out = positions if self._auto_commits and not self._commits_itself else None
+        given_out = None if self._is_by_commits() else positions
         began = self._partitions.began(partitions)
         return stood_alone(self._era.cluster, partitions, self._era.committed, given_out, began)
 

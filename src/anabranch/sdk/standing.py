@@ -12,10 +12,7 @@ Invariants
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +23,6 @@ from anabranch.sdk.names import Place, place_of
 
 ASK_S = 10.0
 """How long a cluster is waited for that is asked what is committed."""
-_LOOK_S = 0.1
 _TAKEN_AWAY = {
     KafkaError._ASSIGNMENT_LOST,
     KafkaError.UNKNOWN_MEMBER_ID,
@@ -128,27 +124,3 @@ def stood_alone(
     known = {place: at for place, at in committed.items() if place in ours}
     begun = {place: at for place, at in began.items() if place in ours}
     return Left(cluster, {**begun, **known}, known, begun)
-
-
-def unless_lost(stand: Callable[[], Left], is_lost: Callable[[], bool]) -> Left:
-    """Where it stands, waited for no longer than the cluster is thought to be there.
-
-    confluent-kafka answers nothing until the group's session is over where it is not.  Raises KafkaException.
-    """
-    done: queue.Queue[Left | Exception] = queue.Queue()
-
-    def run() -> None:
-        try:
-            done.put(stand())
-        except Exception as error:
-            done.put(error)
-
-    threading.Thread(target=run, name="anabranch-commit", daemon=True).start()
-    while True:
-        with contextlib.suppress(queue.Empty):
-            found = done.get(timeout=_LOOK_S)
-            if isinstance(found, Exception):
-                raise found
-            return found
-        if is_lost():
-            raise KafkaException(KafkaError(KafkaError._WAIT_COORD, "the cluster does not answer"))

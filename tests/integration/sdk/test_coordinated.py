@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
 
 from anabranch.model.link import ModePolicy
 from anabranch.model.plugins import PluginSpec
 from anabranch.sandbox import ClusterSpec, start_clusters
-from anabranch.sdk import Consumer, Producer
+from anabranch.sdk import Consumer, Producer, StaleMessageError
 from qa.brokers import await_coordinators
 from qa.route_service import RouteProcess
 from qa.service import until
@@ -33,10 +34,14 @@ PARTITIONS, KEYS = 2, "ad"
 
 @dataclass
 class Application:
-    """A producer and the consumers of a group, each in a thread; what they wrote and read."""
+    """A producer and the consumers of a group, each in a thread; what they wrote and read.
+
+    Where it ``commits`` each message by itself, one counts as read once that is done.
+    """
 
     lab: Lab
     topic: str
+    commits: bool = False
     written: Counter[str] = field(default_factory=Counter)
     refused: list[Any] = field(default_factory=list)
     read: list[tuple[str, int]] = field(default_factory=list)
@@ -62,7 +67,9 @@ class Application:
 
     def consume(self, protocol: str) -> None:
         """Read on until it is to stop."""
-        more = {"group_protocol": protocol} if protocol == "consumer" else {"session_timeout_ms": 6000}
+        more: dict[str, Any] = {"group_protocol": protocol} if protocol == "consumer" else {"session_timeout_ms": 6000}
+        if self.commits:
+            more["enable_auto_commit"] = False
         with Consumer(self.lab.reading(auto_commit_interval_ms=200, **more)) as consumer:
             consumer.subscribe([self.topic])
             while not self.stop.is_set():
@@ -72,6 +79,8 @@ class Application:
                 message = consumer.poll(0.1)
                 if message is not None:
                     assert message.error() is None, message.error()
+                    if self.commits and not _committed(consumer, message):
+                        continue
                     key, _, number = message.value().decode().partition(":")
                     self.read.append((key, int(number)))
 
@@ -85,6 +94,13 @@ class Application:
     def total(self) -> int:
         """How many were acknowledged."""
         return sum(self.written.values())
+
+
+def _committed(consumer: Any, message: Any) -> bool:
+    try:
+        return all(one.error is None for one in consumer.commit(message=message, asynchronous=False))
+    except (StaleMessageError, KafkaException):
+        return False
 
 
 @dataclass
@@ -103,9 +119,11 @@ class Moving:
         return f"old.{self.topic}"
 
     @contextmanager
-    def application(self, protocol: str = "classic", consumers: int = 2, checked: bool = True) -> Iterator[Application]:
+    def application(
+        self, protocol: str = "classic", consumers: int = 2, checked: bool = True, commits: bool = False
+    ) -> Iterator[Application]:
         """Two producers and a group, which run; checked when it ends well."""
-        with application(self.lab, self.topic, protocol, consumers, checked) as app:
+        with application(self.lab, self.topic, protocol, consumers, checked, commits) as app:
             yield app
 
     def begin(self, **how: Any) -> Callable[[], Any]:
@@ -137,10 +155,15 @@ class Moving:
 
 @contextmanager
 def application(
-    lab: Lab, topic: str, protocol: str = "classic", consumers: int = 2, checked: bool = True
+    lab: Lab,
+    topic: str,
+    protocol: str = "classic",
+    consumers: int = 2,
+    checked: bool = True,
+    commits: bool = False,
 ) -> Iterator[Application]:
     """Two producers and a group, which run; checked when it ends well."""
-    app = Application(lab, topic)
+    app = Application(lab, topic, commits)
     threads = [threading.Thread(target=app.write, args=(key,)) for key in KEYS]
     threads += [threading.Thread(target=app.consume, args=(protocol,)) for _ in range(consumers)]
     try:
@@ -303,11 +326,17 @@ def test_who_comes_during_a_switch_waits_for_its_end_and_it_can_be_given_up(movi
         assert moving.lab.service.give_up(switch["id"], "no").status == 409
 
 
+@pytest.mark.parametrize("commits", [False, True])
 @pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.full), "consumer"])
-def test_a_lost_cluster_is_left_without_it_and_what_is_in_doubt_is_told(mortal: Moving, protocol: str) -> None:
-    """With `go`: nothing of what was copied is missed or read twice, and what was not is told by its offsets."""
+def test_a_lost_cluster_is_left_without_it_and_what_is_in_doubt_is_told(
+    mortal: Moving, protocol: str, commits: bool
+) -> None:
+    """With `go`: nothing of what was copied is missed or read twice, and what was not is told by its offsets.
+
+    Also of an application that waits in its commit for the cluster that is gone.
+    """
     lab = mortal.lab
-    with mortal.application(protocol, consumers=1, checked=False) as app:
+    with mortal.application(protocol, consumers=1, checked=False, commits=commits) as app:
         lab.old.broker(1).kill()
         operation = mortal.begin(when_lost="go", timeout_s=round(LONG_TIMEOUT_S))
         until(lambda: operation()["state"] != "running")

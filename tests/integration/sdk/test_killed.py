@@ -140,10 +140,9 @@ def rest(scene: Scene, cluster: SandboxCluster, version: int, topic: str, missin
         consumer.subscribe([topic])
 
         def took() -> bool:
-            message = consumer.poll(0.2)
-            if message is not None and message.error() is None:
-                found.append(message.value().decode())
-                left.discard(found[-1])
+            values = [one.value().decode() for one in consumer.consume(500, 0.2) if one.error() is None]
+            found.extend(values)
+            left.difference_update(values)
             return not left
 
         until(took)

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from confluent_kafka import Message
+from confluent_kafka import KafkaException, Message, TopicPartition
 
 from anabranch.sdk import Consumer
 from qa.service import until
@@ -56,3 +56,57 @@ def test_a_consumer_that_waits_for_its_commit_leaves_a_cluster_that_is_lost(monk
         answers.set()
         ended.set()
         thread.join()
+
+
+def test_an_application_does_not_wait_in_its_commit_for_a_cluster_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U4, U5: the commit has failed; what was committed before, or where it began, is handed over.
+
+    One that is not lost any more, since the switch was given up, is waited for again.
+    """
+    put_in(monkeypatch)
+    PlainConsumer.logs["old"].committed = {("a", 1): 7}
+    answers, waits = threading.Event(), threading.Event()
+
+    def hangs(*_: Any, **__: Any) -> list[Any]:
+        waits.set()
+        assert answers.wait(TIMEOUT_S)
+        return [TopicPartition("a", 0, 6)]
+
+    consumer = Consumer({**SETTINGS, "group.id": "g", "enable.auto.commit": False})
+    consumer.subscribe(["a"])
+    inner = PlainConsumer.made[-1]
+    inner.given(("a", 0), ("a", 1))
+    inner.comes = [Message(topic="a", partition=0, offset=at, value=b"v") for at in (4, 5)]
+    inner.comes.append(Message(topic="a", partition=1, offset=7, value=b"v"))
+    consumer.poll(0)
+    consumer.commit(offsets=[TopicPartition("a", 0, 5)], asynchronous=False)
+    consumer.consume(2, 0)
+    monkeypatch.setattr(PlainConsumer, "commit", hangs)
+    told: list[Any] = []
+
+    def run() -> None:
+        try:
+            told.append(consumer.commit(asynchronous=False))
+        except KafkaException as error:
+            told.append(error)
+
+    def committing() -> threading.Thread:
+        waits.clear()
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert waits.wait(TIMEOUT_S)
+        return thread
+
+    try:
+        Told.last.prepare("s", lost=True)
+        Told.last.cancel()
+        thread = committing()
+        thread.join(0.3)
+        assert thread.is_alive(), "as confluent-kafka's, it waits for a cluster that may answer"
+        Told.last.prepare("t", lost=True)
+        thread.join(TIMEOUT_S)
+        assert isinstance(told[-1], KafkaException) and not answers.is_set()
+        assert consumer.poll(0) is None
+        assert Told.last.ready_for == [("t", {"a-0": 5, "a-1": 7}, {})]
+    finally:
+        answers.set()

@@ -140,6 +140,21 @@ def test_who_is_led_on_while_it_connects_pauses_there_and_goes_on() -> None:
     assert (orders.phase, orders.target) == (Phase.GOING, route("newest", 3))
 
 
+def test_a_cluster_is_lost_until_the_switch_ends_and_the_one_where_it_is_led_is_not() -> None:
+    """Whether it has still to pause as that is given up, or is led on while it connects elsewhere."""
+    orders = opened()
+    orders.on_prepare("s", lost=True)
+    assert orders.lost
+    orders.on_cancel("s")
+    assert (orders.phase, orders.lost) == (Phase.OPEN, False)
+    orders.on_prepare("t", lost=True)
+    orders.paused()
+    orders.on_go("t", route("new", 2), {})
+    orders.on_route(route("newer", 3), "")
+    orders.connected(route("new", 2))
+    assert (orders.phase, orders.lost) == (Phase.PAUSING, False)
+
+
 def test_topics_that_it_asks_for_while_it_has_still_to_pause_are_those_of_where_it_is() -> None:
     """A transaction that a switch waits for writes to them; elsewhere nothing is known of them."""
     orders = opened(route(a="a"))

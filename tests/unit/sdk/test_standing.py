@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.sdk.standing import Left, committed_by, stood, stood_alone, unless_lost
+from anabranch.sdk.standing import Left, committed_by, stood, stood_alone
 from tests.chance import examples
 
 pytestmark = pytest.mark.unit
@@ -130,23 +129,3 @@ def test_of_a_lost_cluster_it_hands_over_what_is_known_without_it(
     assert by_the_application.positions == stands
     assert by_the_application.handed(commits_itself=True, is_lost=True) == stands
     assert by_itself.handed(commits_itself=False, is_lost=True) == by_itself.positions
-
-
-def test_a_cluster_that_is_lost_is_waited_for_no_longer() -> None:
-    """The call goes on in its own thread; what it raises while the cluster is there is told."""
-    assert unless_lost(lambda: Left("old"), lambda: True) == Left("old")
-    ends = threading.Event()
-
-    def hangs() -> Left:
-        ends.wait()
-        return Left()
-
-    with pytest.raises(KafkaException, match="does not answer"):
-        unless_lost(hangs, lambda: True)
-    ends.set()
-
-    def fails() -> Left:
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        unless_lost(fails, lambda: False)
