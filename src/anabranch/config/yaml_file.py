@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -139,10 +139,29 @@ def _first_fault(model: type[FileShape], error: ValidationError, place: str) -> 
     paths = [".".join(str(part) for part in fault["loc"] if not _UNION_TAG.fullmatch(str(part))) for fault in faults]
     first, path = faults[0], paths[0] or "(top)"
     if first["type"] == "extra_forbidden":
-        return InvalidFieldError(place, path, "unknown field", "known fields are listed in the published JSON Schema")
+        there = _at(model, first["loc"][:-1])
+        known = sorted({field.alias or name for one in there for name, field in one.model_fields.items()})
+        return InvalidFieldError(place, path, "unknown field", f"known fields there: {', '.join(known)}")
     field = model.model_fields.get(str(first["loc"][0])) if first["loc"] else None
     problem = "none of its forms" if paths.count(paths[0]) > 1 else first["msg"]
     return InvalidFieldError(place, path, problem, (field.description or "") if field is not None else "")
+
+
+def _at(model: type[BaseModel], path: Sequence[int | str]) -> list[type[BaseModel]]:
+    """The models that a value may be of at a path of an error, whose parts are also items of lists and forms of one."""
+    found = [model]
+    for part in path:
+        fields = [field for one in found for name, field in one.model_fields.items() if part in (name, field.alias)]
+        inner = [one for field in fields for one in _models(field.annotation)]
+        found = inner or [one for one in found if one.__name__ == part] or found
+    return found
+
+
+def _models(annotation: object) -> list[type[BaseModel]]:
+    """The models that an annotation names, however deep."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _models(inner)]
 
 
 def write(path: Path, value: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from inspect import signature
 from typing import Any
 
 from anabranch.errors import ConfigError, InvalidFieldError
@@ -49,7 +50,29 @@ def build(
         if spec.kind not in found.names:
             raise UnknownPluginError(group, spec.kind, tuple(sorted(set(builtin) | set(found.names))))
         factory = found[spec.kind].load()
+    place = f"{group} {spec.kind!r}"
+    _check_options(place, factory, spec.options, context)
     try:
         return factory(**context, **spec.options)
     except TypeError as error:
-        raise InvalidFieldError(f"{group} {spec.kind!r}", "options", str(error).rpartition("() ")[2]) from error
+        raise InvalidFieldError(place, "options", str(error).rpartition("() ")[2]) from error
+
+
+def _check_options(
+    place: str, factory: Callable[..., Any], options: Mapping[str, Any], context: Mapping[str, Any]
+) -> None:
+    """Raise ``InvalidFieldError`` for an option that the factory does not take, or one that is missing."""
+    try:
+        taken = signature(factory).parameters
+    except (TypeError, ValueError):  # one that does not say what it takes
+        return
+    if any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        return
+    own = {name: one for name, one in taken.items() if name not in context}
+    hint = f"it takes: {', '.join(own)}" if own else "it takes none"
+    for name in options:
+        if name not in own:
+            raise InvalidFieldError(place, "options", f"there is no option {name!r}", hint)
+    for name, one in own.items():
+        if one.default is one.empty and one.kind is not one.VAR_POSITIONAL and name not in options:
+            raise InvalidFieldError(place, "options", f"option {name!r} is missing", hint)

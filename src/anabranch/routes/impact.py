@@ -71,14 +71,9 @@ def impact(before: Router, after: Router, clients: Sequence[Client]) -> Impact:
         leads[client.id] = (former, later)
         if later is None or former is None or not former.leads_as(later):
             moves.append(ClientMove(client, former, later, why))
-    refused = [
-        Reason.found(Severity.ERROR, f"{move.client.words} would be refused: {move.why}", "correct the rules")
-        for move in moves
-        if move.after is None and move.before is not None
-    ]
     return Impact(
         tuple(moves),
-        (*refused, *_splits(clients, leads), *_two_names(moves), *_parted(clients, leads)),
+        (*_refused(moves), *_splits(clients, leads), *_two_names(moves), *_parted(clients, leads)),
         len(clients) - len(moves),
         _groups(moves),
     )
@@ -127,6 +122,18 @@ def _asked(router: Router, query: RouteQuery) -> tuple[Route | None, str]:
         return router(query), ""
     except RefusedError as error:
         return None, error.message
+
+
+def _refused(moves: Iterable[ClientMove]) -> list[Reason]:
+    """Clients that would have no route any more, once for all that have none for the same reason."""
+    found: dict[str, list[str]] = {}
+    for move in moves:
+        if move.after is None and move.before is not None:
+            found.setdefault(move.why, []).append(move.client.words)
+    return [
+        Reason.found(Severity.ERROR, f"{_few(names)} would be refused: {why}", "correct the rules")
+        for why, names in found.items()
+    ]
 
 
 def _splits(clients: Iterable[Client], leads: Mapping[str, tuple[Route | None, Route | None]]) -> list[Reason]:

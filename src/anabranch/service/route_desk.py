@@ -15,7 +15,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
 from anabranch.operations.routes.desk import SwitchCancelledError, Switched, SwitchOrder
-from anabranch.operations.routes.moving import link_between, wider
+from anabranch.operations.routes.moving import CopyingLink, link_between, wider
 from anabranch.routes.switch import Switch, SwitchState
 from anabranch.routes.table import RouteTable, RouteVersion
 from anabranch.service.clusters import ClusterPool
@@ -84,7 +84,7 @@ class ServiceDesk:
         except (AnabranchError, TimeoutError):
             return ""
 
-    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> CopyingLink:
         """The link that copies topics from one cluster to another, where they are called so.
 
         Raises NoLinkError, ConfigError, ClusterError.

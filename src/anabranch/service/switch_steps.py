@@ -233,7 +233,7 @@ class SwitchSteps:
         links = dict(journal.links)
         for pair, topics in made.topics_by_pair().items():
             if pair not in links:
-                links[pair] = await moving.link_between(self._clusters.cluster(pair[1]), pair[0], topics)
+                links[pair] = (await moving.link_between(self._clusters.cluster(pair[1]), pair[0], topics)).id
         return replace(made, links=links)
 
     async def _pinned(self, journal: Switch) -> Mapping[str, Mapping[str, int]]:

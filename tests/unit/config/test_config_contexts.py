@@ -148,7 +148,7 @@ def test_an_unsupported_mechanism_is_refused_where_it_stands(tmp_path: Path, nam
         ({"mechanism": "OAUTHBEARER", "token_url": "u"}, "client_id: missing", "client_id"),
         ({"mechanism": "OAUTHBEARER", "token_url": "u", "client_id": "c"}, "client_secret_env: missing", "_file"),
         ({"mechanism": "OAUTHBEARER", "token_env": "T", "client_id": "c"}, "does not take it", "client_id"),
-        ({"mechanism": "PLAIN", "user": "a"}, "sasl.user: unknown field", "JSON Schema"),
+        ({"mechanism": "PLAIN", "user": "a"}, "sasl.user: unknown field", "token_url, username"),
     ],
 )
 def test_an_incomplete_login_says_what_is_missing(tmp_path: Path, fields: dict[str, str], told: str, fix: str) -> None:

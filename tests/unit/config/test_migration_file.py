@@ -136,6 +136,8 @@ BASE: dict[str, Any] = {"name": "m", "source": "old", "target": "new", "waves": 
         ({"limits": {"longest_pause": "2h"}}, "limits.longest_pause", "2h is not from 100ms to 1h"),
         ({"copy": {"start": "yesterday"}}, "copy.", "yesterday"),
         ({"copy": {"naming": {"kind": "template", "template": "x"}}}, "copy.template", "{topic}"),
+        ({"copy": {"naming": {"kind": "template"}}}, "copy.options", "option 'template' is missing"),
+        ({"copy": {"naming": {"kind": "prefix", "prefx": "x"}}}, "copy.options", "there is no option 'prefx'"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_field(fields: dict[str, Any], field: str, words: str) -> None:
@@ -145,6 +147,29 @@ def test_what_is_wrong_is_named_by_its_field(fields: dict[str, Any], field: str,
     assert error.value.where == "move.yaml"
     assert error.value.field.startswith(field)
     assert words in error.value.problem
+
+
+@pytest.mark.parametrize(
+    ("fields", "hint"),
+    [
+        ({"wave": []}, "source, source_id, stragglers, target"),
+        (
+            {
+                "waves": [
+                    {"name": "a", "topics": [], "jobs": [{"name": "j", "kind": "spark", "checkpoint": "c", "to": ""}]}
+                ]
+            },
+            "checkpoint, kind, moved, name",
+        ),
+        ({"limits": {"quite": "1s"}}, "quiet"),
+    ],
+)
+def test_for_an_unknown_field_those_that_are_known_there_are_named(fields: dict[str, Any], hint: str) -> None:
+    """Of the part of the file where it stands, as they are written."""
+    with pytest.raises(InvalidFieldError, match="unknown field") as error:
+        migration_of({**BASE, **fields}, "move.yaml")
+    assert error.value.hint.startswith("known fields there: ") and hint in error.value.hint
+    assert "waves" not in error.value.hint or "wave" in fields
 
 
 def test_a_secret_is_refused_and_not_repeated() -> None:

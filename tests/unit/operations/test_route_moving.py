@@ -14,7 +14,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.groups import Commit
 from anabranch.operations.groups import commits
 from anabranch.operations.routes import moving
-from anabranch.operations.routes.moving import Moved, NoLinkError
+from anabranch.operations.routes.moving import CopyingLink, Moved, NoLinkError
 from anabranch.state.topics.control import Links
 from qa.blocking import between
 from tests.unit.link_lab import BLANK, LINK, SOURCE_END, TO_A, TO_B, A, B, Lab, append, lab
@@ -54,7 +54,7 @@ def move(both: Lab, *groups: str) -> Moved:
 def test_the_link_that_copies_all_topics_is_found(both: Lab) -> None:
     """And where one topic is in none, that is said with all of them."""
     ours = {"orders": "old.orders"}
-    assert both.on(both.target, lambda target: moving.link_between(target, "old", ours)) == LINK
+    assert both.on(both.target, lambda target: moving.link_between(target, "old", ours)) == CopyingLink(LINK)
     with pytest.raises(NoLinkError, match=r"__consumer_offsets as x, orders as old\.orders from old to new"):
         both.on(both.target, lambda target: moving.link_between(target, "old", {**ours, "__consumer_offsets": "x"}))
     with pytest.raises(NoLinkError, match="orders as orders"):
@@ -82,7 +82,8 @@ def test_of_two_links_the_one_that_is_not_paused_is_taken(both: Lab, monkeypatch
     paused: dict[str, bool] = {}
     for first, second, taken in ((True, False, "b"), (False, False, "a"), (True, True, "a")):
         paused.update(a=first, b=second)
-        assert both.on(both.target, lambda target: moving.link_between(target, "old", ours)) == taken
+        found = both.on(both.target, lambda target: moving.link_between(target, "old", ours))
+        assert found == CopyingLink(taken, is_paused=paused[taken])
 
 
 def test_topics_with_more_partitions_on_the_target_are_named(both: Lab) -> None:

@@ -16,6 +16,7 @@ from anabranch.model.routing import Client, ClientFacts, ClientRole, RouteQuery
 from anabranch.operations.routes import apply, rollback
 from anabranch.operations.routes.addresses import ReaddressedError
 from anabranch.operations.routes.desk import Switched, SwitchOrder
+from anabranch.operations.routes.moving import CopyingLink
 from anabranch.operations.routes.planning import ForbiddenImpactError, RenamedInPlaceError, SwitchLink
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.pattern import Pattern
@@ -44,6 +45,7 @@ class Desk:
     registered: list[Client] = field(default_factory=list)
     switches: list[SwitchOrder] = field(default_factory=list)
     is_wider: bool = False
+    is_paused: bool = False
     ids: dict[str, str] = field(default_factory=dict)
 
     async def newest(self) -> RouteVersion | None:
@@ -70,9 +72,9 @@ class Desk:
         """As a test has it, by the first of its addresses."""
         return self.ids.get(context.bootstrap[0], "")
 
-    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> CopyingLink:
         """Of one name, whatever it copies."""
-        return f"{before}-{after}"
+        return CopyingLink(f"{before}-{after}", self.is_paused)
 
     async def wider(self, before: str, after: str, topics: Mapping[str, str]) -> Sequence[str]:
         """Each that is asked for, where a test has it so."""
@@ -126,6 +128,18 @@ def test_a_producer_whose_keys_may_come_to_other_partitions_is_warned_of() -> No
             assert [one.severity for one in found] == [Severity.WARNING] * said
 
         asyncio.run(run())
+
+
+def test_a_link_that_is_paused_is_warned_of() -> None:
+    """A switch would wait for it in vain."""
+    for is_paused in (False, True):
+        desk = Desk(registered=[client("billing")], is_paused=is_paused)
+
+        async def run(desk: Desk = desk) -> list[str]:
+            await published(desk, OLD)
+            return [one.fix for one in (await apply.plan(desk, NEW, "why")).reasons if "is paused" in one.what]
+
+        assert asyncio.run(run()) == ["anabranch link resume old-new --target new"] * is_paused
 
 
 def test_live_clients_are_moved_by_a_switch_unless_it_is_said_to_be_at_once() -> None:

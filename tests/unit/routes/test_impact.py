@@ -59,6 +59,10 @@ def test_whoever_would_be_refused_forbids_the_change() -> None:
     found = change(table(), after, [both])
     assert "consumer both (host-1, pid 42) would be refused: topic 'orders' leads to" in found.forbids[0].what
     assert not change(after, table(None, rule("pay", "a1", topic="pay*")), [both]).forbids
+    found = change(
+        table(), after, [client(f"c{number}", ClientRole.CONSUMER, ("orders", "payments")) for number in range(9)]
+    )
+    assert len(found.forbids) == 1 and "and 6 more would be refused: topic 'orders'" in found.forbids[0].what
 
 
 def test_readers_that_are_left_behind_are_named() -> None:

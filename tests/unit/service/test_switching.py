@@ -22,7 +22,7 @@ from anabranch.operations.routes import cancel as cancelling
 from anabranch.operations.routes import lost, moving
 from anabranch.operations.routes.desk import SwitchCancelledError, SwitchOrder
 from anabranch.operations.routes.lost import MovedWithout
-from anabranch.operations.routes.moving import Moved
+from anabranch.operations.routes.moving import CopyingLink, Moved
 from anabranch.routes.journal import switch_of
 from anabranch.routes.switch import Ready, Switch, SwitchPolicy, SwitchState
 from anabranch.service import switch_steps, switching
@@ -69,9 +69,9 @@ class World:
     def put_in(self, patch: pytest.MonkeyPatch) -> None:
         """Answer in place of clusters."""
 
-        async def link_between(target: Any, source: str, topics: Mapping[str, str]) -> str:
+        async def link_between(target: Any, source: str, topics: Mapping[str, str]) -> CopyingLink:
             self.asked.append(("link", source, target.name, dict(topics)))
-            return f"{source}-{target.name}"
+            return CopyingLink(f"{source}-{target.name}")
 
         async def pin(source: Any, topics: Iterable[str]) -> dict[str, int]:
             self.asked.append(("pin", source.name, sorted(topics)))

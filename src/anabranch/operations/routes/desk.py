@@ -9,6 +9,7 @@ from typing import Protocol
 from anabranch.errors import RefusedError
 from anabranch.model.cluster import ClusterContext
 from anabranch.model.routing import Client
+from anabranch.operations.routes.moving import CopyingLink
 from anabranch.routes.switch import Pair, Switch, SwitchPolicy
 from anabranch.routes.table import RouteTable, RouteVersion
 
@@ -78,7 +79,7 @@ class RouteDesk(Protocol):
         """The id of the cluster that a context leads to, empty where that is not known; not waited for long."""
         ...
 
-    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> str:
+    async def link(self, before: str, after: str, topics: Mapping[str, str]) -> CopyingLink:
         """The link that copies topics from one cluster to another, where they are called so; raises NoLinkError."""
         ...
 

@@ -60,7 +60,15 @@ class Moved:
     why: str = ""
 
 
-async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) -> str:
+@dataclass(frozen=True, slots=True)
+class CopyingLink:
+    """A link that copies what clients leave to where they go, once it is not paused any more."""
+
+    id: str
+    is_paused: bool = False
+
+
+async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) -> CopyingLink:
     """The link that copies topics from a context to a cluster, under the names that they are to have there.
 
     Of several one that is not paused, and of such the first by name: each of them knows every record that it has
@@ -72,7 +80,7 @@ async def link_between(target: Cluster, source: str, topics: Mapping[str, str]) 
     for link_id, record in sorted(links.links.items(), key=lambda one: (one[1].wanted.paused, one[0])):
         spec = record.wanted.spec
         if spec.source.context == source and _copies(spec, topics):
-            return link_id
+            return CopyingLink(link_id, record.wanted.paused)
     raise NoLinkError(source, target.name, dict(topics))
 
 

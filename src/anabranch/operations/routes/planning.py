@@ -17,6 +17,7 @@ from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.routing import Client, ClientRole, WhenLost
 from anabranch.operations.routes.addresses import other_addresses
 from anabranch.operations.routes.desk import RouteDesk
+from anabranch.operations.routes.moving import CopyingLink
 from anabranch.routes import check
 from anabranch.routes.errors import InvalidTableError
 from anabranch.routes.impact import ClientMove, Impact, impact, led_topics, not_waited_for, renamed
@@ -132,11 +133,13 @@ async def plan_table(desk: RouteDesk, table: RouteTable, reason: str, policy: Sw
     if renames and not policy.at_once:
         raise RenamedInPlaceError(tuple(renames))
     pairs = moved_pairs(moved)
-    joined = () if policy.at_once else await _links(desk, pairs)
+    links = {} if policy.at_once else await _links(desk, pairs)
+    joined = tuple(SwitchLink(*pair, link.id, pairs[pair].clients) for pair, link in links.items())
     if pairs and policy.at_once:
         found = (*found, _AT_ONCE)
     elif pairs:
-        found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *await _wider(desk, moved))
+        found = (*found, *await _away(desk, {before for before, _ in pairs}, policy), *_paused(links))
+        found = (*found, *await _wider(desk, moved))
     found = (*found, *await asyncio.to_thread(parted, moved, clients))
     readdressed = await other_addresses(desk, before, table, policy.at_once)
     found = (*found, *(Reason.found(Severity.WARNING, one.what) for one in renames), *readdressed)
@@ -279,10 +282,23 @@ async def _wider(desk: RouteDesk, moved: Impact) -> list[Reason]:
     ]
 
 
-async def _links(desk: RouteDesk, pairs: Mapping[Pair, MovedPair]) -> tuple[SwitchLink, ...]:
+async def _links(desk: RouteDesk, pairs: Mapping[Pair, MovedPair]) -> dict[Pair, CopyingLink]:
     ordered = sorted(pairs.items(), key=lambda item: item[0])
     links = await asyncio.gather(*(desk.link(*pair, moved.topics) for pair, moved in ordered))
-    return tuple(SwitchLink(*pair, link, moved.clients) for (pair, moved), link in zip(ordered, links, strict=True))
+    return {pair: link for (pair, _), link in zip(ordered, links, strict=True)}
+
+
+def _paused(links: Mapping[Pair, CopyingLink]) -> list[Reason]:
+    """What is said of links that copy nothing now."""
+    return [
+        Reason.found(
+            Severity.WARNING,
+            f"link {link.id} is paused: the switch waits until it has copied what was written, and is given up else",
+            f"anabranch link resume {link.id} --target {after}",
+        )
+        for (_, after), link in links.items()
+        if link.is_paused
+    ]
 
 
 def _changed(before: Mapping[str, T], after: Mapping[str, T]) -> Changed:
