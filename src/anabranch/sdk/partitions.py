@@ -35,6 +35,9 @@ class Subscribed:
 class Partitions:
     """Those that a group has given a client, by the names there, as was last told; ``last`` is of such as it lost.
 
+    Each began at an offset, and has another one (``since``) from where on what it gave out may not be committed: before
+    the first one where the client has gone on after a switch that was given up.
+
     The client itself is not asked: where its cluster does not answer it stops the whole process until the group's
     session is over.
     """
@@ -49,16 +52,18 @@ class Partitions:
         self._begins_at_end = str(reset or "latest").lower() in _AT_END
         self._places: dict[Place, None] = {}
         self._resumed: dict[Place, int] = {}
+        self._undone: dict[Place, int] = {}
         self._began: dict[Place, int] = {}
+        self._since: dict[Place, int] = {}
         self.last: dict[Place, int] = {}
 
     def listed(self) -> list[Any]:
         """Each without an offset."""
         return [TopicPartition(*place) for place in self._places]
 
-    def resume(self, positions: Mapping[Place, int]) -> None:
-        """The client has just connected where it gave out what lies before these positions."""
-        self._resumed = dict(positions)
+    def resume(self, positions: Mapping[Place, int], since: Mapping[Place, int]) -> None:
+        """The client has just connected where it gave out what lies before these positions, uncommitted ``since``."""
+        self._resumed, self._undone = dict(positions), dict(since)
 
     def begun(
         self, inner: Any, partitions: list[Any], before: Mapping[Place, int], started: Mapping[Place, int]
@@ -71,7 +76,9 @@ class Partitions:
         unclear = [one for one in partitions if place_of(one) in resumed or place_of(one) in started]
         if not unclear:
             return partitions
-        found = beginnings(committed_by(inner, unclear), before, resumed, started)
+        committed = committed_by(inner, unclear)
+        self._undone |= {place: at for place, at in committed.items() if at >= 0}
+        found = beginnings(committed, before, resumed, started)
         return [
             TopicPartition(one.topic, one.partition, found[place_of(one)]) if place_of(one) in found else one
             for one in partitions
@@ -106,20 +113,34 @@ class Partitions:
     def begins(self, partitions: list[Any]) -> None:
         """The client begins these, by the names there, where they say, or nobody knows (see ``learn``)."""
         for one in partitions:
-            self._began.pop(place_of(one), None)
-            if one.offset >= 0:
-                self._began[place_of(one)] = one.offset
+            place = place_of(one)
+            self._began.pop(place, None)
+            self._since.pop(place, None)
+            if one.offset < 0:
+                continue
+            self._began[place] = one.offset
+            if self._resumed.get(place) != one.offset:
+                self._since[place] = one.offset
+            elif place in self._undone:
+                self._since[place] = self._undone[place]
 
     def learn(self, inner: Any, partitions: list[Any]) -> None:
         """Ask where the client begins those of which nobody knows it; raises KafkaException."""
         asked = [one for one in partitions if one.offset in _WHERE_COMMITTED and place_of(one) not in self._began]
         if asked:
-            self._began |= self.begin_where(inner, asked, ASK_S)
+            found = self.begin_where(inner, asked, ASK_S)
+            self._began |= found
+            self._since |= found
 
     def began(self, partitions: list[Any]) -> dict[Place, int]:
         """Where it began of these what it has, as far as that is known."""
         ours = {place_of(one) for one in partitions}
         return {place: at for place, at in self._began.items() if place in ours}
+
+    def since(self, partitions: list[Any]) -> dict[Place, int]:
+        """From where on what it gave out of these may not be committed, as far as that is known."""
+        ours = {place_of(one) for one in partitions}
+        return {place: at for place, at in self._since.items() if place in ours}
 
     def stood(self, inner: Any, partitions: list[Any]) -> list[Any]:
         """The client's positions in these; where it has read nothing, where it began."""
@@ -136,6 +157,7 @@ class Partitions:
         if not self._is_cooperative:
             self._places.clear()
             self._began.clear()
+            self._since.clear()
         self.last.clear()
         self._places |= {place_of(one): None for one in partitions}
 
@@ -149,6 +171,7 @@ class Partitions:
         for one in partitions:
             self._places.pop(place_of(one), None)
             self._began.pop(place_of(one), None)
+            self._since.pop(place_of(one), None)
         if self._resumed:
             for one in inner.position(partitions):
                 if one.offset >= 0:
@@ -165,6 +188,7 @@ class Partitions:
         """The client is given up, with all that it has."""
         self._places.clear()
         self._began.clear()
+        self._since.clear()
         self.last.clear()
 
 

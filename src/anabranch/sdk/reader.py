@@ -352,7 +352,7 @@ class RoutedReader(GivingReader):
             # Where nothing is asked of a cluster that is gone, closing the client would wait for it.
             inner.list_topics(self._names.there.get(self._subscribed.topics[0], self._subscribed.topics[0]), ASK_S)
         left = stood(inner, self._era.cluster, positions, grouped, self._auto_commits, bool(self._subscribed.topics))
-        return replace(left, began=self._partitions.began(partitions), last=last)
+        return replace(left, began=self._partitions.since(partitions), last=last)
 
     def _stand_alone(self, positions: list[Any]) -> Left:
         left = self._alone(self._parts(), positions)
@@ -360,8 +360,8 @@ class RoutedReader(GivingReader):
 
     def _alone(self, partitions: list[Any], positions: list[Any]) -> Left:
         given_out = None if self._is_by_commits() else positions
-        began = self._partitions.began(partitions)
-        return stood_alone(self._era.cluster, partitions, self._era.committed, given_out, began)
+        since = self._partitions.since(partitions)
+        return stood_alone(self._era.cluster, partitions, self._era.committed, given_out, since)
 
     def _positions(self, inner: Any) -> list[Any]:
         """The positions as it pauses: asked before anything is committed, since a client that waits for a cluster that
@@ -421,7 +421,7 @@ class RoutedReader(GivingReader):
         told = {"on_revoke", "on_lost"} & self._subscribed.callbacks.keys()
         goes_over, self._was_held = self._was_held or bool(self._left.cluster), False
         left = self._left if self._left.cluster == era.cluster else Left()
-        self._partitions.resume(left.began if told else left.positions)
+        self._partitions.resume(left.began if told else left.positions, left.began)
         self._inner = inner
         if self._subscribed.topics:
             if goes_over:
@@ -494,6 +494,9 @@ class RoutedReader(GivingReader):
         if not self._was_assigned:
             self._partitions.assign(inner, begun)
             self._begins(begun)
+            with self._changed:
+                for place in self._partitions.since(begun):  # another member may have committed since it last had them
+                    self._era.committed.pop(place, None)
         self._stop(inner, begun)
 
     def _begun(self, inner: Any, partitions: list[Any]) -> list[Any]:

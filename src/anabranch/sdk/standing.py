@@ -37,8 +37,9 @@ _TAKEN_AWAY = {
 class Left:
     """Where the client stood as it left a cluster: ``positions`` and what was committed there, by the names there.
 
-    ``began`` is where it had begun there, as far as that was an offset; ``last`` where it stood in partitions that it
-    lost with its group's session, which counts where the cluster does not answer any more.
+    ``began`` is where it had begun there, as far as that was an offset, or, where it went on after a switch that was
+    given up, from where on nothing was committed; ``last`` where it stood in partitions that it lost with its group's
+    session, which counts where the cluster does not answer any more.
     """
 
     cluster: str = ""

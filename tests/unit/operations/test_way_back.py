@@ -18,6 +18,7 @@ from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason
 from anabranch.operations.links import create
 from anabranch.operations.links.returning import OtherWayError, way_back
+from anabranch.state.topics.control import MappedRanges
 from qa import links
 from qa.blocking import between
 from tests.unit.link_lab import LINK, RUNS, SOURCE_END, TARGET_END, TO_A, TO_B, A, B, Lab, lab
@@ -60,6 +61,20 @@ def test_it_has_the_topics_and_the_maps_of_its_link_the_other_way_round(both: La
     assert found(both, BACK)[2] == []
     none, maps, _ = found(both, replace(BACK, filter=PluginSpec("regex", {"include": ["private"]})))
     assert (none.filter.options["include"], maps) == ([], ())
+
+
+def test_records_of_others_between_copies_are_not_left_out(both: Lab) -> None:
+    """They lie before the last copies, so a link that goes on behind these would never copy them."""
+    links.pause(both.target, LINK)
+
+    async def parted(cluster: Cluster) -> None:
+        ranges = MappedRanges(cluster)
+        await ranges.sync()
+        await ranges.persist({(both.lanes[0].lane, 0): (RUNS[0], replace(RUNS[1], target=12, length=3))})
+
+    both.on(both.target, parted)
+    (reason,) = found(both, BACK)[2]
+    assert reason.what == f"{TO_A} has records at 10 that link {LINK} did not copy, before its copies end"
 
 
 def test_what_is_not_its_own_is_refused(both: Lab) -> None:

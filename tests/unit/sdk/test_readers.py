@@ -157,6 +157,47 @@ def test_a_batch_that_is_not_committed_is_read_again_after_a_switch_and_not_afte
     assert PlainConsumer.made[-1].assigned == {A: 100, B: 200}
 
 
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_batch_that_is_not_committed_is_read_again_after_a_switch_that_follows_one_that_was_given_up(
+    is_lost: bool,
+) -> None:
+    """It went on behind it on the old cluster, which is no commit: it may still be lost with the application."""
+    old = PlainConsumer.logs["old"]
+    old.starts = {A: 3, B: 0}
+    old.committed = {B: 40}
+    consumer, led, inner = reading(enable_auto_commit=False, auto_offset_reset="earliest")
+    inner.given(A, B)
+    inner.read |= {A: 100, B: 50}
+    for switch, begins in (("s", {A: 100, B: 50}), ("t", {A: 110, B: 60})):
+        led.prepare(switch)
+        consumer.poll(0)
+        assert led.ready_for[-1] == (switch, {"a-0": 3, "a-1": 50 if switch == "s" else 60}, {})
+        led.cancel()
+        consumer.poll(0)
+        inner = PlainConsumer.made[-1]
+        inner.given(A, B)
+        assert inner.assigned == begins
+        inner.read |= {A: 110, B: 60}
+    led.prepare("u", lost=is_lost)
+    consumer.poll(0)
+    assert led.ready_for[-1] == ("u", {"a-0": 3, "a-1": 40 if is_lost else 60}, {})
+
+
+def test_what_another_member_has_committed_meanwhile_is_handed_over_of_a_lost_cluster() -> None:
+    """Its own earlier commit would have all of that read again."""
+    old = PlainConsumer.logs["old"]
+    consumer, led, inner = reading(enable_auto_commit=False, auto_offset_reset="earliest")
+    inner.given(A)
+    inner.read[A] = 150
+    consumer.commit(offsets=[TopicPartition(*A, 150)], asynchronous=False)
+    inner.callbacks["on_revoke"](inner, [TopicPartition(*A)])
+    inner.read, old.committed = {}, {A: 300}
+    inner.given(A)
+    led.prepare("s", lost=True)
+    consumer.poll(0)
+    assert led.ready_for == [("s", {"a-0": 300}, {})]
+
+
 def test_partitions_that_were_assigned_by_hand_stay_paused_where_it_goes_on() -> None:
     """As those that a group gives."""
     consumer = Consumer({**SETTINGS, "group.id": "g"})

@@ -7,6 +7,7 @@ the turn, is translated by one map.  The first link is paused meanwhile, or both
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.config.maps_file import StoredMap
@@ -14,16 +15,19 @@ from anabranch.errors import InvalidFieldError, RefusedError
 from anabranch.kafka.cluster import Cluster, ClusterMetadata
 from anabranch.model.filters import load as load_filter
 from anabranch.model.filters import select
-from anabranch.model.lane import LaneKey
+from anabranch.model.lane import LaneKey, LaneMode
 from anabranch.model.link import LinkSpec
 from anabranch.model.plugins import PluginSpec
 from anabranch.model.reasons import Reason, Severity
 from anabranch.model.topics import TopicId
+from anabranch.offsets.offset_map import OffsetMap
 from anabranch.operations.links.status import stored
 from anabranch.operations.offsets.ranges import certain
-from anabranch.state.maps.adopted import led_alike
+from anabranch.state.maps.adopted import ADOPTED, led_alike
 from anabranch.state.maps.reading import LaneMap, read_maps
+from anabranch.state.maps.rebuild import LogRange, has_records
 from anabranch.state.topics.control import Links
+from anabranch.state.topics.journal import Journal
 
 _IDENTITY, _ORIGINAL = PluginSpec("identity"), "original"
 
@@ -67,7 +71,45 @@ async def way_back(
     found = certain([lane for lane in await read_maps(source, spec.id, None) if lane.target.topic in chosen])
     maps = tuple(_inverse(asked.id, lane, here) for lane in found if not _is_bare(lane))
     paused = [] if record.wanted.paused else [_not_paused(spec.id)]
-    return made, maps, paused
+    return made, maps, paused + await _parted(source, spec.id, found)
+
+
+async def _parted(source: Cluster, link: str, lanes: Sequence[LaneMap]) -> list[Reason]:
+    """What forbids a way back that would begin behind records of others, and never copy them; raises ClusterError.
+
+    What an adopted lane found there before it began is not looked at: the other tool may have written records twice.
+    """
+    claims = await Journal(source).read()
+    for lane in lanes:
+        adopted = (one.claim for one in claims.claims(str(lane.lane)) if one.claim.owner.startswith(ADOPTED))
+        since = max((one.floor for one in adopted), default=lane.ranges.target_start)
+        if (at := await first_of_others(source, lane, since)) is not None:
+            what = f"{lane.target} has records at {at:,} that link {link} did not copy, before its copies end"
+            fix = "its way back would leave them out: exclude the topic, or copy it by a link into an empty one"
+            return [Reason.found(Severity.ERROR, what, fix)]
+    return []
+
+
+async def first_of_others(target: Cluster, lane: LaneMap, since: int) -> int | None:
+    """Where the target first has records of others among a lane's copies from ``since`` on; raises ClusterError."""
+    if lane.mode is LaneMode.IDENTITY:
+        return None
+    for start, end in _gaps(lane.ranges, since):
+        if await has_records(target, LogRange(lane.target.topic, lane.target.partition, start, end)):
+            return start
+    return None
+
+
+def _gaps(ranges: OffsetMap, since: int) -> Iterator[tuple[int, int]]:
+    """The target offsets from ``since`` to the map's end that hold no copies."""
+    at = since
+    for number in range(max(0, ranges.find_target(since)), len(ranges)):
+        one = ranges[number]
+        if one.target > at:
+            yield at, one.target
+        at = max(at, one.target_end)
+    if ranges.target_end > at:
+        yield at, ranges.target_end
 
 
 def _topics(links: Links, spec: LinkSpec) -> list[str]:

@@ -6,7 +6,7 @@ is back, and nothing that others wrote to the other cluster lies between two cop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -17,9 +17,8 @@ from anabranch.migration.lost import DOUBTS, FoundLane, found_words, lanes_of, t
 from anabranch.migration.options import TailChoice
 from anabranch.migration.steps import StepKind
 from anabranch.model.counted import counted
-from anabranch.model.lane import LaneMode
 from anabranch.model.topics import TopicPartition
-from anabranch.offsets.offset_map import OffsetMap
+from anabranch.operations.links.returning import first_of_others
 from anabranch.operations.links.status import stored
 from anabranch.operations.migrations import fencing
 from anabranch.operations.migrations.desk import Result, Scene
@@ -27,7 +26,7 @@ from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.migrations.looking import check_clusters
 from anabranch.operations.offsets.ranges import certain
 from anabranch.state.maps.reading import LaneMap, read_maps
-from anabranch.state.maps.rebuild import LogRange, has_records, headers
+from anabranch.state.maps.rebuild import LogRange, headers
 
 _NAMED = 20
 _MOST_COUNTED = 1_000_000
@@ -165,7 +164,10 @@ async def _lanes(scene: Scene, known: Mapping[TopicPartition, LaneMap], ends: Ma
         lane = known.get(at)
         copied = lane.ranges.source_end if lane is not None else unbegun[at].start if at in unbegun else 0
         records = await _records(scene.here, at, copied, end) if 0 < end - copied <= _MOST_COUNTED else None
-        foreign = lane is not None and await _is_parted(scene.there, lane, left.get(at, lane.ranges.target_start))
+        foreign = (
+            lane is not None
+            and await first_of_others(scene.there, lane, left.get(at, lane.ranges.target_start)) is not None
+        )
         found.append(FoundLane(str(at), copied, end, records, foreign))
     return found
 
@@ -178,28 +180,6 @@ async def _records(source: Cluster, at: TopicPartition, start: int, end: int) ->
             within = min(header.last_offset + 1, end) - max(header.base_offset, start)
             found += min(within, header.count)
     return found
-
-
-async def _is_parted(target: Cluster, lane: LaneMap, since: int) -> bool:
-    """Whether the target has records of others among the copies that were made since the source was lost."""
-    if lane.mode is LaneMode.IDENTITY:
-        return False
-    for start, end in _gaps(lane.ranges, since):
-        if await has_records(target, LogRange(lane.target.topic, lane.target.partition, start, end)):
-            return True
-    return False
-
-
-def _gaps(ranges: OffsetMap, since: int) -> Iterator[tuple[int, int]]:
-    """The target offsets from ``since`` to the map's end that hold no copies."""
-    at = since
-    for number in range(max(0, ranges.find_target(since)), len(ranges)):
-        one = ranges[number]
-        if one.target > at:
-            yield at, one.target
-        at = max(at, one.target_end)
-    if ranges.target_end > at:
-        yield at, ranges.target_end
 
 
 def tail_told(lanes: Sequence[Sequence[object]]) -> str:
