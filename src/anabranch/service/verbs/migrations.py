@@ -81,7 +81,7 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
     for name in chosen:
         stands = known.stands(name)
         run = waves.planned_run(stands, WaveVerb.START, uuid.uuid4().hex, now_ms(), {})
-        await reach.migrating.begin(run, reach.account, len(known.runs_of(name)))
+        await reach.migrating.begin(run, reach.account, known.ended(name))
         made.append(run)
     return StartReport(wanted.name, tuple([await until_ended(reach, run) for run in made]))
 
