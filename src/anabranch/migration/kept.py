@@ -90,7 +90,10 @@ class WaveBusyError(RefusedError):
     run: str
 
     _message = "run {run} of wave {wave} is under way"
-    _hint = "wait until it has ended, or give it up: `anabranch migrate cancel {migration} --wave {wave}`"
+    _hint = (
+        "wait for it: `anabranch migrate show {migration} --wave {wave} --wait`; or, before its point of no return, "
+        "give it up: `anabranch migrate cancel {migration} --wave {wave} --reason WHY --execute`"
+    )
 
 
 @dataclass(eq=False)

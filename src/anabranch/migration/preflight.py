@@ -26,12 +26,20 @@ _SET_CLOCKS = "have both keep time (NTP): the machine that the service runs on, 
 
 
 def preflight(
-    migration: Migration, source: Inventory, target: Inventory, estimates: Mapping[str, Estimate]
+    migration: Migration,
+    source: Inventory,
+    target: Inventory,
+    estimates: Mapping[str, Estimate],
+    others: Sequence[Wave] = (),
 ) -> dict[str, tuple[Reason, ...]]:
-    """The reasons of each wave, by its name; those of the whole migration are at the empty one."""
-    found = {"": tuple(_whole(migration, source, target))}
+    """The reasons of each wave, by its name; those of the whole migration are at the empty one.
+
+    ``others`` are waves of the file that are not planned now: what is theirs is in a wave.
+    """
+    found = {"": tuple(_whole(migration, source, target, others))}
+    homes = {group: wave.name for wave in (*migration.waves, *others) for group in wave.groups}
     for wave in migration.waves:
-        found[wave.name] = tuple(_wave(wave, source, estimates[wave.name]))
+        found[wave.name] = tuple(_wave(wave, source, estimates[wave.name], homes))
     return found
 
 
@@ -47,7 +55,7 @@ def _info(what: str) -> Reason:
     return Reason.found(Severity.INFO, what)
 
 
-def _whole(migration: Migration, source: Inventory, target: Inventory) -> Iterator[Reason]:
+def _whole(migration: Migration, source: Inventory, target: Inventory, others: Sequence[Wave]) -> Iterator[Reason]:
     for name, wanted, seen in (
         ("source", migration.source_id, source),
         ("target", migration.target_id, target),
@@ -66,7 +74,7 @@ def _whole(migration: Migration, source: Inventory, target: Inventory) -> Iterat
     for seen in (source, target):
         yield from _clock(seen)
     yield from _space(migration, source, target)
-    taken = {topic for wave in migration.waves for topic in wave.topics}
+    taken = {topic for wave in (*migration.waves, *others) for topic in wave.topics}
     if left := sorted(topic for topic in source.topics if topic not in taken and is_moved(topic)):
         yield _info(f"{named(left, 'topic')} of {source.context} {verb(left, 'is', 'are')} in no wave")
 
@@ -113,12 +121,12 @@ def _clock(seen: Inventory) -> Iterator[Reason]:
         yield _error(f"{told}; {most} are allowed: it is judged by clocks what a broker still remembers", _SET_CLOCKS)
 
 
-def _wave(wave: Wave, source: Inventory, estimate: Estimate) -> Iterator[Reason]:
+def _wave(wave: Wave, source: Inventory, estimate: Estimate, homes: Mapping[str, str]) -> Iterator[Reason]:
     for name in wave.topics:
         if name not in source.topics:
             yield _error(f"there is no topic {name} on {source.context}", "correct its name, or leave it out")
     topics = [source.topics[topic] for topic in wave.topics if topic in source.topics]
-    yield from _groups(wave, source)
+    yield from _groups(wave, source, homes)
     yield from _writers(wave, source, topics)
     for topic in topics:
         yield from _topic(topic, source.seen_ms)
@@ -128,7 +136,7 @@ def _wave(wave: Wave, source: Inventory, estimate: Estimate) -> Iterator[Reason]
 # -- who reads ---------------------------------------------------------------------------------------------
 
 
-def _groups(wave: Wave, source: Inventory) -> Iterator[Reason]:
+def _groups(wave: Wave, source: Inventory, homes: Mapping[str, str]) -> Iterator[Reason]:
     topics = frozenset(wave.topics)
     for name in wave.groups:
         group = source.groups.get(name)
@@ -152,16 +160,19 @@ def _groups(wave: Wave, source: Inventory) -> Iterator[Reason]:
             yield _error(f"group {name} has committed nothing of this wave's topics", "put it into its own wave")
     for group in source.readers(wave.topics):
         if group.name not in wave.groups:
-            yield _forgotten(group, topics)
+            yield _forgotten(group, topics, homes.get(group.name))
 
 
-def _forgotten(group: GroupInventory, topics: frozenset[str]) -> Reason:
+def _forgotten(group: GroupInventory, topics: frozenset[str], home: str | None) -> Reason:
+    """``home`` is the wave that has the group, if any."""
     reads = named(sorted(topics & frozenset(group.topics)), "topic")
-    fix = "add it to this wave's groups" if group.kind.is_movable else "see to it that its application is moved"
+    where = "in no wave" if home is None else f"in wave {home}"
+    fix = "add it to this wave's groups" if home is None else "have its topics and it in one wave"
+    fix = fix if group.kind.is_movable else "see to it that its application is moved"
     if group.state.is_active:
-        what = f"group {group.name} reads {reads} with {counted(len(group.members), 'member')}, and is in no wave"
+        what = f"group {group.name} reads {reads} with {counted(len(group.members), 'member')}, and is {where}"
         return _error(what, fix) if group.kind.is_movable else _warning(f"{what} ({group.kind.value})", fix)
-    return _warning(f"group {group.name} has commits of {reads}, nobody is in it, and it is in no wave", fix)
+    return _warning(f"group {group.name} has commits of {reads}, nobody is in it, and it is {where}", fix)
 
 
 # -- who writes --------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ class Migrating:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def begin(self, run: WaveRun, author: str, seen: int, revision: int | None = None) -> None:
-        """Keep a run that begins, and go on with it; ``seen`` is of how many runs of its wave it was planned.
+        """Keep a run that begins, and go on with it; ``seen`` is how many of its wave had ended as it was planned.
 
         ``revision`` is the migration's by which it was planned, None where that makes no difference.  Raises
         WaveBusyError, WaveMovedError, MigrationChangedError, StoreError.

@@ -3,8 +3,8 @@
 Invariants
     S12  a migration has one file; who writes another names the revision that was read, and of two one is refused.  No
          run begins by another revision than the one that it was planned by.
-    S13  at most one run of a wave is open, and none begins that was planned before another one began.  They are told in
-         the order in which they began, also where the clock was set back, or another instance's is behind.
+    S13  at most one run of a wave is open, and none begins that was planned before another one began, or ended.  They
+         are told in the order in which they began, also where the clock was set back, or another instance's is behind.
     S14  a journal is written over the one that its writer has read (``revision``): of two engines one is refused.
 """
 
@@ -112,9 +112,10 @@ class StoredMigrations:
     # -- runs ------------------------------------------------------------------------------------------
 
     def begin(self, made: StoredRun, seen: int | None = None, revision: int | None = None) -> None:
-        """Keep a run that begins; ``seen`` is of how many runs of its wave it was planned, None where nobody counted.
+        """Keep a run that begins; ``seen`` is how many of its wave had ended as it was planned, None if nobody counted.
 
-        They are counted once no other one can begin.  ``revision`` is the migration's by which it was planned.  Raises
+        They are counted once no other one can begin.  One that was open as it was planned, and has ended since, counts:
+        the wave may stand somewhere else.  ``revision`` is the migration's by which it was planned.  Raises
         WaveBusyError, WaveMovedError (S13), MigrationChangedError (S12).
         """
         values = {name: value for name, value in _values(made).items() if name != "is_open"}
@@ -124,7 +125,8 @@ class StoredMigrations:
                 last = connection.execute(select(func.max(MIGRATION_RUNS.c.began)).where(*same)).scalar()
                 values["began"] = made.began if last is None else max(made.began, last + 1)
                 connection.execute(insert(MIGRATION_RUNS).values(**values, open=_open(made)))
-                if seen is not None and _count(connection, *same) != seen + 1:
+                ended = *same, MIGRATION_RUNS.c.open.is_(None), MIGRATION_RUNS.c.id != made.id
+                if seen is not None and _count(connection, *ended) != seen:
                     raise WaveMovedError(made.migration, made.wave)
                 if revision is not None:
                     kept = select(MIGRATIONS.c.revision).where(MIGRATIONS.c.name == made.migration).with_for_update()

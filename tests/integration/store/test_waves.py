@@ -121,7 +121,15 @@ def test_a_run_that_was_planned_before_another_one_ended_does_not_begin(database
     assert not store.open_runs()
     store.begin(made(3, wave="clicks"), seen=0)
     store.begin(made(2), seen=1)
-    assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (2, 3)]
+    with pytest.raises(WaveBusyError):
+        store.begin(made(4), seen=1)
+    store.keep(f"{2:032x}", 1, "done", {"at": 9}, is_open=False)
+    with pytest.raises(WaveMovedError):  # it was planned while the other one was under way
+        store.begin(made(4), seen=1)
+    store.begin(made(4), seen=2)
+    store.keep(f"{4:032x}", 1, "done", {"at": 9}, is_open=False)
+    store.begin(made(5), seen=3)
+    assert [one.id for one in store.open_runs()] == [f"{number:032x}" for number in (3, 5)]
 
 
 def test_a_file_and_the_runs_that_go_by_it_are_not_changed_past_each_other(database: Database) -> None:

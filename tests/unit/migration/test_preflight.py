@@ -92,6 +92,18 @@ def test_a_group_that_was_forgotten_is_refused_while_somebody_is_in_it() -> None
     ]
 
 
+def test_a_group_of_another_wave_that_reads_topics_of_this_one_is_told_with_its_wave() -> None:
+    """Of a wave that is planned with it, and of one that is not."""
+    other = Wave("flow", ("clicks",), ("audit",))
+    source = reading(SHOP, replace(SHOP, name="audit"))
+    expected = estimates({"orders": [ORDERS], "flow": []}, None)
+    planned = replace(MOVE, waves=(WAVE, other))
+    for reasons in (preflight(planned, source, TARGET, expected), preflight(MOVE, source, TARGET, expected, [other])):
+        (told,) = [one for one in reasons["orders"] if one.severity is Severity.ERROR]
+        assert told.what == "group audit reads topic orders with 1 member, and is in wave flow"
+        assert told.fix == "have its topics and it in one wave"
+
+
 def test_a_group_whose_position_is_elsewhere_is_refused() -> None:
     """Kafka Streams keeps more than commits."""
     told = of(Severity.ERROR, found(source=reading(replace(SHOP, kind=GroupKind.STREAMS))))
@@ -191,6 +203,14 @@ def test_topics_in_no_wave_are_named_for_the_record() -> None:
     more = {name: replace(ORDERS, name=name) for name in ("orders", "taps", "__mine", "heartbeats")}
     told = found(source=replace(SOURCE, topics={**more, "__consumer_offsets": ORDERS}))
     assert [reason.what for reason in told] == ["topics __mine, taps of old are in no wave"]
+
+
+def test_topics_of_waves_that_are_not_planned_now_are_in_a_wave() -> None:
+    """Where only some waves of a file are started."""
+    source = replace(SOURCE, topics={name: replace(ORDERS, name=name) for name in ("orders", "taps", "clicks")})
+    expected = estimates({"orders": [ORDERS]}, None)
+    told = preflight(MOVE, source, TARGET, expected, [Wave("flow", ("clicks",))])[""]
+    assert [reason.what for reason in told] == ["topic taps of old is in no wave"]
 
 
 def estimate(topic: TopicInventory, source_rate: int | None) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,6 +17,7 @@ from anabranch.kafka.settling import until_led
 from anabranch.kafka.transactional import TransactionalProducer
 from anabranch.kafka.transactional_write import PartitionWriter
 from anabranch.migration.steps import StepKind
+from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations import ending
 from anabranch.operations.migrations.ending import ForeignRecordsError, WrittenMeanwhileError
 from anabranch.operations.migrations.engine import NotYetError
@@ -62,6 +63,19 @@ def test_ends_are_those_of_logs_without_an_open_transaction(both: Lab) -> None:
             scene_done(both, ending.pin)
         with pytest.raises(WrittenMeanwhileError, match=f"1 records came to {A}"):
             scene_done(both, ending.refuse_written, PINNED)
+
+
+def test_a_log_that_grows_while_it_is_asked_has_no_open_transaction(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody writes between the two questions, without a transaction: the end is the earlier one."""
+    asked = ending.ask_offsets
+
+    async def ask(cluster: Cluster, wanted: Mapping[TopicPartition, int], **how: int) -> dict[TopicPartition, int]:
+        found = dict(await asked(cluster, wanted, **how))
+        await append(cluster, A, 1)
+        return found
+
+    monkeypatch.setattr(ending, "ask_offsets", ask)
+    assert scene_done(both, ending.pin) == PINNED[StepKind.PIN]
 
 
 def grow(both: Lab, partitions: int) -> None:

@@ -250,6 +250,19 @@ def test_what_was_made_for_a_wave_that_is_no_more_in_the_file_stays_and_is_told(
     assert "2 access rules of wave clicks, which is not in the file, stay" in [one.what for one in found.reasons]
 
 
+def test_what_other_waves_of_the_file_have_is_not_said_to_be_in_none(pair: Pair) -> None:
+    """Where only one wave is planned, as a start of some waves does."""
+    pair.apply(pair.plan())
+    found = pair.between(lambda old, new: access.plan(old, new, MIGRATION, ["shop"]))
+    assert [one.wave for one in found.waves] == ["shop"]
+    said = " ".join(one.what for one in found.reasons)
+    assert ("not in the file" in said, "in no wave" in said) == (False, False)
+    plain = replace(MIGRATION, access=AccessCarryOver())
+    pair.there(lambda new: delete_acls(new, RULES))
+    lacking = pair.between(lambda old, new: access_seen.lacking(old, new, plain, ["shop"]))
+    assert [one.what for one in lacking] == [f"wave shop: new lacks 2 access rules that old has: {ORDERS}; {TILL}"]
+
+
 def test_another_cluster_is_refused_before_anything_is_taken_for_gone(pair: Pair) -> None:
     """Its rules say nothing of what was made; and one cluster is not two."""
     pair.apply(pair.plan())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.migration.journal import run_fields
-from anabranch.migration.kept import StoredRun
+from anabranch.migration.kept import RunTakenError, StoredRun
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, begun, finished, lost_meanwhile, put_back, turned
 from anabranch.migration.spec import FenceKind, Hooks, JobKind, Migration, Readers, StreamJob, Wave
@@ -75,6 +76,41 @@ def test_a_switch_does_not_begin_that_was_held_or_changed_while_it_was_planned(
     problem = served.get(f"/api/v1/operations/{done.json['id']}")["problem"]
     assert "somebody has changed migration 'move' since it was read" in problem["detail"]
     assert [run.id for run in stored.runs_of("move")] == ["run-1"]
+
+
+def test_a_switch_does_not_begin_that_was_planned_while_another_one_was_under_way(
+    both: Lab, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends while clusters are looked at: its applications are on the target, and would be led there once more."""
+    under_way = ran(2, "switch", switch_steps(Leg(MOVE, WAVE), Part.ALL), StepKind.STOP_LINK)
+    keep(served, MOVE, ran(1, "start", start_steps(Leg(MOVE, WAVE))), under_way)
+    stored = served.instance.migrating.stored.migrations
+    looks: list[int] = []
+
+    def ended() -> bool:
+        """Whether it has; the instance goes on with it, too."""
+        done, kept = finished(begun(under_way), 3), stored.run(under_way.id)
+        try:
+            stored.keep(under_way.id, kept.revision, done.state.value, run_fields(done), is_open=False)
+        except RunTakenError:
+            return not stored.run(under_way.id).is_open
+        return True
+
+    async def looked(*_: object) -> tuple[SeenStep, ...]:
+        looks.append(1)
+        if len(looks) == 2:
+            await asyncio.to_thread(until, ended)
+        return ()
+
+    monkeypatch.setattr(waves, "dry_run", looked)
+    body = {"migration": "move", "wave": "orders"}
+    planned = served.ask("POST", "/api/v1/migrations/switch/plan", body, role="approver").json
+    done = served.ask("POST", f"/api/v1/plans/{planned['id']}/apply", {"hash": planned["hash"]}, role="approver")
+    until(lambda: served.get(f"/api/v1/operations/{done.json['id']}")["state"] != "running")
+    assert len(looks) == 2
+    problem = served.get(f"/api/v1/operations/{done.json['id']}")["problem"]
+    assert "since this was planned" in problem["detail"]
+    assert [run.id for run in stored.runs_of("move")] == ["run-1", "run-2"]
 
 
 def test_what_a_switch_has_steps_for_is_not_changed_while_it_is_under_way(

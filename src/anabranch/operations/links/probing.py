@@ -199,7 +199,7 @@ def replication(spec: LinkSpec, brokers: int) -> list[Reason]:
             Reason.found(
                 Severity.ERROR,
                 f"replication factor {spec.replication_factor} is wanted, the target has {brokers} brokers",
-                "choose a smaller --replication-factor",
+                "choose a smaller replication factor (--replication-factor, or replication_factor in the file)",
             )
         ]
     return []

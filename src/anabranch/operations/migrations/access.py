@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from anabranch.errors import RefusedError
@@ -68,14 +68,16 @@ class AccessReport:
     quotas: tuple[QuotaChange, ...]
 
 
-async def plan(source: Cluster, target: Cluster, migration: Migration) -> AccessPlan:
+async def plan(source: Cluster, target: Cluster, migration: Migration, only: Collection[str] = ()) -> AccessPlan:
     """Look at both clusters for a migration that has no faults; changes nothing.
+
+    ``only`` are the waves that it is planned for, by default all of them.
 
     A wave whose way back is stored has been switched: the source leads no more, and nothing is carried over for it.
     Raises WrongClusterError, NoAuthorizerError of the target, UnknownAclsError, ClusterError.
     """
     links = await stored_links(source)
-    legs = [Leg(migration, wave) for wave in migration.waves]
+    legs = [Leg(migration, wave) for wave in migration.waves if not only or wave.name in only]
     done = [leg.wave.name for leg in legs if leg.next.link in links]
     seen = await look(source, target, migration)
     waves = _waves(source, seen, [leg for leg in legs if leg.wave.name not in done])
@@ -127,10 +129,12 @@ async def take_back(target: Cluster, leg: Leg) -> AccessReport:
     return await _make(target, record, {owner: diff(Access(), there, record.made.get(owner, Made()), others)})
 
 
-async def reasons_of(source: Cluster, target: Cluster, migration: Migration) -> tuple[Reason, ...]:
-    """What the plan of a migration says of it: what forbids it, too, is a reason.  Raises ClusterError."""
+async def reasons_of(
+    source: Cluster, target: Cluster, migration: Migration, only: Collection[str] = ()
+) -> tuple[Reason, ...]:
+    """What the plan of a migration says of its waves: what forbids it, too, is a reason.  Raises ClusterError."""
     try:
-        return (await plan(source, target, migration)).reasons
+        return (await plan(source, target, migration, only)).reasons
     except (RefusedError, PermissionDeniedError) as error:
         what = f"access rules cannot be carried over: {error.message}"
         return (Reason.found(Severity.ERROR, what, error.hint),)

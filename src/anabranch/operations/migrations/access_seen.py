@@ -126,12 +126,15 @@ async def stored_links(source: Cluster) -> frozenset[str]:
     return frozenset(links.links)
 
 
-async def lacking(source: Cluster, target: Cluster, migration: Migration) -> tuple[Reason, ...]:
+async def lacking(
+    source: Cluster, target: Cluster, migration: Migration, only: Collection[str] = ()
+) -> tuple[Reason, ...]:
     """What applications would lack on the target where nothing is carried over; what is not told is a reason, too."""
     try:
         rules, there = await _rules(source), await _rules(target)
         quotas = [quota_values(await describe_quotas(cluster)) for cluster in (source, target)]
-        scopes = {wave.name: access_scope(Leg(migration, wave), source.transport.principal) for wave in migration.waves}
+        waves = [wave for wave in migration.waves if not only or wave.name in only]
+        scopes = {wave.name: access_scope(Leg(migration, wave), source.transport.principal) for wave in waves}
         return tuple(lacking_reasons(scopes, AccessOfBoth(source.name, target.name, rules, there, *quotas)))
     except (RefusedError, PermissionDeniedError) as error:
         what = f"whether applications lack access rules or quotas on {target.name} is not known: {error.message}"

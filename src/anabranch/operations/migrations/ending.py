@@ -66,10 +66,13 @@ async def _asked(scene: Scene) -> dict[TopicPartition, int]:
 
 
 async def _closed_ends(scene: Scene) -> dict[TopicPartition, int]:
-    """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet."""
+    """High watermarks; raises NotYetError while a transaction is open, of which nothing could be copied yet.
+
+    The last stable offsets are asked for second: in a log that grows they would else be behind without a transaction.
+    """
     asked = await _asked(scene)
-    stable = await ask_offsets(scene.here, asked)
     found = await ask_offsets(scene.here, asked, isolation=0)
+    stable = await ask_offsets(scene.here, asked)
     open_ = [str(one) for one in asked if stable[one] < found[one]]
     if open_:
         raise NotYetError(f"a transaction is open on {', '.join(open_[:_NAMED])}")

@@ -45,6 +45,10 @@ class KnownMigration:
         """The runs of a wave, the oldest first."""
         return tuple(run for run in self.runs if run.wave == wave)
 
+    def ended(self, wave: str) -> int:
+        """How many runs of a wave have ended."""
+        return sum(not run.is_open for run in self.runs_of(wave))
+
     def stands(self, wave: str) -> WaveStanding:
         """Where a wave stands; raises NoWaveError."""
         found = standings(self.migration, self.runs).get(wave)

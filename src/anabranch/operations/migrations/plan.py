@@ -7,7 +7,7 @@ It changes nothing.  What both clusters hold is looked at once for all waves; ea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from anabranch.config.migration_file import migration_fields
@@ -118,8 +118,12 @@ class MigrationPlan:
         return errors((*self.reasons, *(reason for wave in self.waves for reason in wave.reasons)))
 
 
-async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_s: float) -> MigrationPlan:
+async def plan(
+    source: Cluster, target: Cluster, migration: Migration, only: Collection[str] = (), *, watch_s: float
+) -> MigrationPlan:
     """Look at both clusters and the checkpoints of jobs; every reason against the migration is in the plan.
+
+    ``only`` are the waves that are planned, by default all of them.
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
@@ -127,14 +131,18 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
     here, there = await asyncio.gather(
         take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0, is_copied_to=True)
     )
-    topics = {wave.name: [here.topics[one] for one in wave.topics if one in here.topics] for wave in migration.waves}
+    chosen = tuple(wave for wave in migration.waves if not only or wave.name in only)
+    others = tuple(wave for wave in migration.waves if wave not in chosen)
+    part = replace(migration, waves=chosen)
+    topics = {wave.name: [here.topics[one] for one in wave.topics if one in here.topics] for wave in chosen}
     expected = estimates(topics, migration.limits.source_rate)
-    reasons = preflight(migration, here, there, expected)
+    reasons = preflight(part, here, there, expected, others)
     waves = [
         await _wave(source, target, migration, wave, here, there, expected[wave.name], reasons[wave.name])
-        for wave in migration.waves
+        for wave in chosen
     ]
-    of_access = await (access.reasons_of if migration.access.sync else access_seen.lacking)(source, target, migration)
+    lacking = access.reasons_of if migration.access.sync else access_seen.lacking
+    of_access = await lacking(source, target, migration, [wave.name for wave in chosen])
     return MigrationPlan(
         migration.name,
         migration.source,
@@ -143,8 +151,8 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, *, watch_
         there.cluster_id,
         tuple(waves),
         (*found, *reasons[""], *of_access),
-        _hash(migration, here, there, waves),
-        migration,
+        _hash(part, here, there, waves),
+        part,
     )
 
 

@@ -41,7 +41,7 @@ class WaveRunPlan:
     """What is done for a wave: each step with what it would meet now; ``from_`` and ``to`` are contexts.
 
     The hash covers the file, the leg, the part and the steps, and what a purge deletes: not what moves by itself.
-    ``seen`` is how many runs of the wave there had been as it was made, ``revision`` that of the migration.
+    ``seen`` is how many runs of the wave had ended as it was made, ``revision`` that of the migration.
     """
 
     migration: str

@@ -63,7 +63,7 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     clusters = both_clusters(reach, stands.leg.migration)
     beside = [*_beside(known, stands, verb, asked), *_approval(known.migration, run)]
     planned = await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
-    return replace(planned, seen=len(runs), revision=known.kept.revision)
+    return replace(planned, seen=known.ended(request.wave), revision=known.kept.revision)
 
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:

@@ -10,6 +10,7 @@ from anabranch.config.migration_file import migration_fields
 from anabranch.migration.kept import MigrationExistsError, NoMigrationError
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveState, WaveVerb
+from anabranch.migration.wave_steps import steps_for
 from anabranch.model.accounts import Role
 from anabranch.model.clock import now_ms
 from anabranch.operations.migrations import plan as migration_plan
@@ -55,13 +56,15 @@ async def _started(reach: Reach, request: StartWavesRequest) -> tuple[Migration,
         if name not in stand:
             raise NoWaveError(wanted.name, name)
     chosen = request.waves or tuple(name for name, state in stand.items() if state is WaveState.PLANNED)
+    for name in chosen or stand:
+        if stand[name] is not WaveState.PLANNED:
+            steps_for(standings(wanted, known.runs)[name], WaveVerb.START)
     return wanted, chosen
 
 
 async def _start_plan(reach: Reach, request: StartWavesRequest) -> MigrationPlan:
     wanted, chosen = await _started(reach, request)
-    part = replace(wanted, waves=tuple(wave for wave in wanted.waves if wave.name in chosen))
-    planned = await migration_plan.plan(*both_clusters(reach, wanted), part, watch_s=WATCH_S)
+    planned = await migration_plan.plan(*both_clusters(reach, wanted), wanted, chosen, watch_s=WATCH_S)
     return await migration_plan.held_against(planned, reach.migrating.desk)
 
 
@@ -78,7 +81,7 @@ async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPla
     for name in chosen:
         stands = known.stands(name)
         run = waves.planned_run(stands, WaveVerb.START, uuid.uuid4().hex, now_ms(), {})
-        await reach.migrating.begin(run, reach.account, len(known.runs_of(name)))
+        await reach.migrating.begin(run, reach.account, known.ended(name))
         made.append(run)
     return StartReport(wanted.name, tuple([await until_ended(reach, run) for run in made]))
 
