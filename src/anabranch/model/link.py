@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -161,4 +162,7 @@ class UnknownLinkError(RefusedError):
     target: str
 
     _message = "cluster {target} knows no link {link!r}"
-    _hint = "`anabranch link list` shows the links of the target"
+
+    @property
+    def hint(self) -> str:
+        return f"`anabranch link list --target {shlex.quote(self.target)}` shows the links of the target"

@@ -137,6 +137,11 @@ def _table(client: ServiceClient, version: int) -> RouteTable:
     return routes_file.table_of(answer["table"], f"version {version}")
 
 
+def _look(plan: ServicePlan) -> str:
+    """The command that says how a change goes: of one that moves nobody nothing but the version is there."""
+    return "anabranch route switches" if plan.plan["switch"] else "anabranch route versions"
+
+
 async def _change(
     client: ServiceClient,
     command: str,
@@ -149,7 +154,7 @@ async def _change(
         command=command,
         what="the route table",
         plan=planned,
-        apply=lambda plan: carried_out(client, plan.id, plan.hash, "anabranch route versions"),
+        apply=lambda plan: carried_out(client, plan.id, plan.hash, _look(plan)),
         table=lambda plan: render_change.plan(plan.before, plan.after, plan.plan),
         done_table=render_change.done,
         empty=lambda plan: plan.before == plan.after,

@@ -203,7 +203,12 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap], back_of: 
 
 
 def _caught_up(link: str) -> str:
-    return f"have it copy what is left: link resume {link}; link wait {link} --caught-up; link pause {link}"
+    # Behind what others have written, its copies would keep a way back from all of that.
+    return (
+        f"where nobody else writes to its target yet, have it copy what is left: link resume {link}; "
+        f"link wait {link} --caught-up; link pause {link}; "
+        "else exclude the topic, or copy it by a link into an empty one"
+    )
 
 
 def _history(one: StoredMap) -> list[MappedRange]:

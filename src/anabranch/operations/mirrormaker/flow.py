@@ -34,7 +34,7 @@ class NoFlowError(RefusedError):
             return f"cluster {self.cluster} has no checkpoints topic of MirrorMaker 2"
         return f"cluster {self.cluster} has checkpoints of several sources: {', '.join(self.aliases)}"
 
-    _hint = "name the source as MirrorMaker's properties do: --source-alias ALIAS"
+    _hint = "name the source as MirrorMaker's properties do: --source-alias ALIAS, in a request source_alias"
 
 
 @dataclass(frozen=True, slots=True)
