@@ -55,7 +55,7 @@ class UserCredentials:
         for user in self._layout.spec.users:
             path = self.directory / f"{user}.secret"
             path.touch(mode=0o600)
-            path.write_text(self.secret(user) + "\n")
+            path.write_text(self.secret(user))  # without a line break: Java takes that for a part of it
 
     def secret(self, user: str) -> str:
         """The user's password, or with OAUTHBEARER a token; raises ``InvalidFieldError`` for an unknown user."""

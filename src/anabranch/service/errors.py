@@ -112,8 +112,9 @@ class OperationLostError(RefusedError):
         if self.goes_on:
             return f"what it began goes on without it: `{self.goes_on}`; what is planned again is not done twice"
         return (
-            "look at what it was about (`anabranch route switches`, `anabranch link show`): a switch goes on by "
-            "itself, anything else is planned again: what is done already is not done twice"
+            "look at what it was about (`anabranch migrate status`, `anabranch route switches`, `anabranch link "
+            "show`): what was begun for a wave, and a switch, go on by themselves; anything else is planned again: "
+            "what is done already is not done twice"
         )
 
 

@@ -80,6 +80,13 @@ def test_a_purge_deletes_what_the_migration_made(both: Lab, again: bool) -> None
     noted = {StepKind.LOOK: {**MADE[StepKind.LOOK], "ids": {TO_A.topic: str(there(both))}}}
     if again:
         made_again(both)
+    name = TO_A.topic
+    told = (
+        f"no topic would be deleted; topic {name}, which it did not make, stays"
+        if again
+        else f"topic {name} would be deleted"
+    )
+    assert scene_done(both, looking.purged_told, noted) == told
     done = scene_done(both, looking.purge, noted)
     assert done == ({"purged": [], DOUBTS: [STAYS]} if again else {"purged": [TO_A.topic]})
     assert (there(both) is not None) is again

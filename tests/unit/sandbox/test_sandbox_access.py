@@ -50,7 +50,7 @@ def test_secret_files_are_for_this_user_alone(tmp_path: Path) -> None:
     access = access_of(tmp_path, "PLAIN")
     access.write_secrets()
     path = Path(access.context("admin", secret_files=True)["security"]["sasl"]["password_file"])
-    assert path.read_text() == "admin-secret\n"
+    assert path.read_text() == "admin-secret"
     assert path.stat().st_mode & 0o077 == 0
 
 

@@ -15,7 +15,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.lost import DOUBTS
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
-from anabranch.migration.words import named
+from anabranch.migration.words import named, verb
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
@@ -121,13 +121,26 @@ async def purge(scene: Scene) -> Result:
     Which these are stands in the run itself, as it was begun: what the wave's start wrote down.  A topic that was
     deleted since, and made again by somebody else, stays.
     """
-    made = made_topics(scene.run)
-    ids: Mapping[str, str] = scene.run.result(StepKind.LOOK, scene.wave.name).get(IDS, {})
-    others = await _made_again(scene.there, {name: ids[name] for name in made if name in ids})
-    gone = [name for name in made if name not in others]
+    gone, others = await _to_purge(scene)
     await _delete_topics(scene.there, gone)
     told = [f"topic {name} of {scene.there.name} is not the one that the migration made: it stays" for name in others]
     return {"purged": gone, **({DOUBTS: told} if told else {})}
+
+
+async def purged_told(scene: Scene) -> str:
+    """Which topics a purge would delete, and which of the wave it leaves alone."""
+    gone, _ = await _to_purge(scene)
+    stay = sorted(set(scene.leg.topics.values()) - set(gone))
+    told = f"{named(sorted(gone), 'topic')} would be deleted" if gone else "no topic would be deleted"
+    return f"{told}; {named(stay, 'topic')}, which it did not make, {verb(stay, 'stays', 'stay')}" if stay else told
+
+
+async def _to_purge(scene: Scene) -> tuple[list[str], list[str]]:
+    """The topics that the migration made, and of these those that somebody else has made again."""
+    made = made_topics(scene.run)
+    ids: Mapping[str, str] = scene.run.result(StepKind.LOOK, scene.wave.name).get(IDS, {})
+    others = await _made_again(scene.there, {name: ids[name] for name in made if name in ids})
+    return [name for name in made if name not in others], others
 
 
 async def _made_again(cluster: Cluster, ids: Mapping[str, str]) -> list[str]:
