@@ -22,8 +22,8 @@ class PlanToShow(Generic[P]):
     """What a verb would do, and how that is told.
 
     ``command`` is the verb as it was typed, without ``--execute`` and ``--plan``; ``what`` is what it changes.
-    ``refuse`` raises the error that gives the verb its exit code where the plan has refusals.  A plan that is ``empty``
-    is never applied.
+    ``refuse`` raises the error that gives the verb its exit code where the plan has refusals, ``forbids`` says whether
+    these keep all of it from being applied.  A plan that is ``empty`` is never applied.
     """
 
     command: str
@@ -32,6 +32,7 @@ class PlanToShow(Generic[P]):
     table: Callable[[P], RenderableType]
     empty: Callable[[P], bool] = field(default=lambda _: False)
     refuse: Callable[[P], None] = field(default=lambda _: None)
+    forbids: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,8 @@ async def agreed(change: PlanToShow[P], *, execute: bool, wanted: str | None, ou
     nothing = change.empty(plan)
     if not execute or nothing:
         emit(plan, change.table(plan), output)
+        if change.forbids:
+            change.refuse(plan)
         if not execute and not nothing:
             say_dry_run(f"{change.command} --execute --plan {plan.hash}")
         change.refuse(plan)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from anabranch.errors import ConfigError, InvalidFieldError
 
@@ -139,22 +140,27 @@ def _first_fault(model: type[FileShape], error: ValidationError, place: str) -> 
     paths = [".".join(str(part) for part in fault["loc"] if not _UNION_TAG.fullmatch(str(part))) for fault in faults]
     first, path = faults[0], paths[0] or "(top)"
     if first["type"] == "extra_forbidden":
-        there = _at(model, first["loc"][:-1])
+        there, _ = _at(model, first["loc"][:-1])
         known = sorted({field.alias or name for one in there for name, field in one.model_fields.items()})
         return InvalidFieldError(place, path, "unknown field", f"known fields there: {', '.join(known)}")
-    field = model.model_fields.get(str(first["loc"][0])) if first["loc"] else None
+    _, field = _at(model, first["loc"])
     problem = "none of its forms" if paths.count(paths[0]) > 1 else first["msg"]
     return InvalidFieldError(place, path, problem, (field.description or "") if field is not None else "")
 
 
-def _at(model: type[BaseModel], path: Sequence[int | str]) -> list[type[BaseModel]]:
-    """The models that a value may be of at a path of an error, whose parts are also items of lists and forms of one."""
-    found = [model]
+def _at(model: type[BaseModel], path: Sequence[int | str]) -> tuple[list[type[BaseModel]], FieldInfo | None]:
+    """The models that a value may be of at a path of an error, and the last field on it.
+
+    Parts of such a path are also items of lists, and forms of a field.
+    """
+    found: list[type[BaseModel]] = [model]
+    last: FieldInfo | None = None
     for part in path:
         fields = [field for one in found for name, field in one.model_fields.items() if part in (name, field.alias)]
+        last = fields[0] if fields else last
         inner = [one for field in fields for one in _models(field.annotation)]
         found = inner or [one for one in found if one.__name__ == part] or found
-    return found
+    return found, last
 
 
 def _models(annotation: object) -> list[type[BaseModel]]:

@@ -234,5 +234,6 @@ def second_link(source: str, target: str, other: str, severity: Severity) -> Rea
     return Reason.found(
         severity,
         f"topic {source}: link {other} fills {target} too: what both copy is there twice, and neither notices",
-        "exclude the topic from one of them or give it another name (--naming); if it is meant: --shared-topics",
+        "exclude the topic from one of them, or have its naming give it another name; if it is meant, make the link "
+        "with `anabranch link create --shared-topics`",
     )

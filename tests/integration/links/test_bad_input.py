@@ -131,6 +131,15 @@ def test_a_target_topic_with_fewer_partitions_forbids_the_link(
     assert run("link", "show", "narrow", "--target", "new")[0] == 3
 
 
+def test_a_target_topic_with_more_partitions_is_warned_of(run: Run, old: SandboxCluster, new: SandboxCluster) -> None:
+    """The link is planned; keys may come to other partitions there."""
+    topic = create(old, fresh("narrow"), 2)
+    create(new, topic, 4)
+    code, out, _ = run("link", "create", "--source", "old", "--target", "new", "--id", "wide", "--include", topic)
+    assert code == 0
+    assert f"topic {topic} has 4 partitions on the target, {topic} has 2 on the source: what is written there" in out
+
+
 def test_a_filter_that_matches_nothing_is_a_warning(run: Run) -> None:
     """The link is made; what is wrong is said."""
     arguments = ("--source", "old", "--target", "new", "--id", "nothing", "--include", "no-such-topic")

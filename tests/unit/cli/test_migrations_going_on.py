@@ -98,4 +98,6 @@ def test_a_plan_that_reasons_forbid_is_no_success(
             plan()
         assert error.value.message == f"migration move: {found} against it"
         assert error.value.exit_code == 3
-    assert '"5f0c"' in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert '"5f0c"' in told.out
+    assert ("Apply with" in told.err) is not bool(found), "no command applies what is forbidden"

@@ -173,6 +173,7 @@ def apply_planned(
         table=table,
         done_table=done,
         refuse=lambda plan: _refuse(what, plan.plan),
+        forbids=True,
     )
     run(apply_change(made, execute=execute, wanted=wanted, output=output))
 

@@ -122,7 +122,10 @@ class _Snapshot:
             return None
         held = counted(offsets, "offset")
         what = f"topic {topic.target} holds records on the target already ({held}): copies are added after them"
-        fix = "where they are copies of the same records, all are there twice: delete the topic, or adopt it (--adopt)"
+        fix = (
+            "where they are copies of the same records, all are there twice: delete the topic, or adopt it with "
+            "`anabranch link create --adopt`"
+        )
         return Reason.found(Severity.WARNING, what, fix)
 
     async def _mapped_because(self, topic: TopicPlan, index: int) -> str:

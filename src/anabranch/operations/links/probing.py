@@ -155,6 +155,16 @@ def topic_plans(
                     f"kafka-topics --alter --topic {renamed} --partitions {len(here.partitions)}",
                 )
             )
+        elif there is not None and exists and len(there.partitions) > len(here.partitions):
+            findings.append(
+                Reason.found(
+                    Severity.WARNING,
+                    f"topic {renamed} has {len(there.partitions):,} partitions on the target, {name} has "
+                    f"{len(here.partitions):,} on the source: what is written there by key may come to another "
+                    "partition than the copies of that key, and be read ahead of them",
+                    f"have {len(here.partitions):,} there, or see that the order of a key's records does not matter",
+                )
+            )
     return tuple(plans)
 
 

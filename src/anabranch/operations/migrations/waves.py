@@ -41,7 +41,8 @@ class WaveRunPlan:
     """What is done for a wave: each step with what it would meet now; ``from_`` and ``to`` are contexts.
 
     The hash covers the file, the leg, the part and the steps, and what a purge deletes: not what moves by itself.
-    ``seen`` is how many runs of the wave had ended as it was made, ``revision`` that of the migration.
+    ``seen`` is how many runs of the wave had ended as it was made, ``revision`` that of the migration.  ``going`` is a
+    run that is under way and does just that: nothing else is begun then.
     """
 
     migration: str
@@ -57,6 +58,7 @@ class WaveRunPlan:
     run: WaveRun = field(metadata=REQUEST)
     seen: int = field(default=0, metadata=REQUEST)
     revision: int | None = field(default=None, metadata=REQUEST)
+    going: WaveRun | None = field(default=None, metadata=REQUEST)
 
     @property
     def ok(self) -> bool:

@@ -39,7 +39,7 @@ async def _release_plan(reach: Reach, request: ReleaseRequest) -> HoldPlan:
 
 
 async def _throttle_plan(reach: Reach, request: ThrottleRequest) -> ThrottlePlan:
-    rate = None if request.rate is None else parse_rate(request.rate)
+    rate = None if request.rate is None else parse_rate(request.rate, "throttle", "rate")
     clusters = reach.clusters.cluster
     return await throttle.plan(_stored(reach), clusters, request.migration, rate, wave=request.wave)
 

@@ -62,8 +62,12 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
     clusters = both_clusters(reach, stands.leg.migration)
     beside = [*_beside(known, stands, verb, asked), *_approval(known.migration, run)]
+    going = _under_way(known, run)
+    if going is not None:
+        what = f"run {going.id} does that already: its end is waited for, and nothing else begins"
+        beside.append(Reason.found(Severity.INFO, what))
     planned = await waves.plan(*clusters, reach.migrating.desk, stands, verb, run, beside)
-    return replace(planned, seen=known.ended(request.wave), revision=known.kept.revision)
+    return replace(planned, seen=known.ended(request.wave), revision=known.kept.revision, going=going)
 
 
 def _beside(known: KnownMigration, stands: WaveStanding, verb: WaveVerb, asked: WaveOptions) -> list[Reason]:
@@ -97,6 +101,16 @@ def _uncompared(known: KnownMigration, stands: WaveStanding, link: str, since: s
     return [Reason.found(Severity.WARNING, f"what {link} has copied was not compared{since}", fix)]
 
 
+def _under_way(known: KnownMigration, run: WaveRun) -> WaveRun | None:
+    """The run that is under way and does what another one would; None of one that goes without a cluster."""
+    for kept in known.runs_of(run.wave):
+        going = run_of(kept.journal)
+        alike = (going.what, going.leg, going.part, going.steps) == (run.what, run.leg, run.part, run.steps)
+        if kept.is_open and alike and not (going.lost or run.lost):
+            return going
+    return None
+
+
 def _approval(migration: Migration, run: WaveRun) -> list[Reason]:
     """Who approves it, for the record."""
     if not (migration.approvers and needs_approval(run)):
@@ -109,9 +123,12 @@ async def _carried_out(reach: Reach, planned: WaveRunPlan, command: str) -> Wave
     """Begin the run of a plan, and wait for its end; ``command`` shows that plan.
 
     The race: clusters are looked at for seconds as it is planned, and what somebody else asked for may end meanwhile,
-    the wave may be held, or its file changed.  Raises WaveRefusedError, NotApprovedError, WaveBusyError,
-    WaveMovedError, MigrationChangedError.
+    the wave may be held, or its file changed.  What is under way already, as after whoever asked for it was killed, is
+    waited for in its place.  Raises WaveRefusedError, NotApprovedError, WaveBusyError, WaveMovedError,
+    MigrationChangedError.
     """
+    if planned.going is not None:
+        return await until_ended(reach, planned.going)
     waves.check_allowed(planned, command)
     known = await read_migration(reach, planned.migration)
     if needs_approval(planned.run):
