@@ -302,7 +302,8 @@ class RoutedReader(GivingReader):
                 left = self._waiting.answer(lambda: self._stand(inner))
             except KafkaException as error:
                 with self._changed:
-                    self._counts.failed(str(error))
+                    if not self._orders.lost:  # else it is only waited for no more: the next turn leaves without it
+                        self._counts.failed(str(error))
                     kept = bool(self._orders.switch) or not gives_up
                 if kept:
                     return False
