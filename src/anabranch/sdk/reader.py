@@ -73,6 +73,7 @@ class RoutedReader(GivingReader):
         self._delivered_then = 0
         self._undone: Era | None = None
         self._sent: dict[Place, int] = {}
+        self._tries_until: float | None = None
         self._end = _CLOSED
         self._acting, self._callbacks = threading.RLock(), Callbacks()
         self._connecting = self._rejoins = False
@@ -218,7 +219,6 @@ class RoutedReader(GivingReader):
         until = None if timeout is None or timeout < 0 else monotonic() + timeout
         if not self._is_registered and not self._closed:
             self._ask_for(())
-        tries_until = monotonic() + _TRY_S
         while True:
             with self._changed:
                 if self._closed:
@@ -242,12 +242,17 @@ class RoutedReader(GivingReader):
                         continue
                     left = False
                 else:
-                    left = self._leave(gives_up=monotonic() > tries_until)
+                    if self._tries_until is None:  # across calls: the application may poll in short waits
+                        self._tries_until = monotonic() + _TRY_S
+                    left = self._leave(gives_up=monotonic() > self._tries_until)
+                    if left:
+                        self._tries_until = None
             if not left and until is not None and monotonic() >= until:
                 return False
 
     def _open(self) -> None:
         """What is due of a client that may go on."""
+        self._tries_until = None
         if self._rejoins:
             self._rejoins = False
             self._inner.unsubscribe()
@@ -302,7 +307,8 @@ class RoutedReader(GivingReader):
                 left = self._waiting.answer(lambda: self._stand(inner))
             except KafkaException as error:
                 with self._changed:
-                    self._counts.failed(str(error))
+                    if not self._orders.lost:  # else it is only waited for no more: the next turn leaves without it
+                        self._counts.failed(str(error))
                     kept = bool(self._orders.switch) or not gives_up
                 if kept:
                     return False

@@ -176,7 +176,9 @@ def test_a_change_shows_who_would_be_refused_and_every_reason() -> None:
     assert "error: consumer c (host-c, pid 42) would be refused: there is no cluster code 'orders'" in shown
     elsewhere = planned(table(), table(clusters={"old": {"bootstrap": ["o:1"]}}), other)
     assert "old, otherwise" in elsewhere and "added   cluster old  o:1, PLAINTEXT" in elsewhere
-    assert "no code and no rule changes" in planned(table(), table(), one)
+    unchanged = planned(table(), table(), one)
+    assert "no code and no rule changes" in unchanged
+    assert "nothing to apply: version 7 is the same" in unchanged and "-> 8" not in unchanged
     assert "1 client is moved while they run" in planned(table(), table(), one)
     assert "while they run" not in planned(table(), table())
 
@@ -303,6 +305,9 @@ def test_a_switch_shows_its_clients_those_that_have_not_paused_first() -> None:
     assert "\x1b" not in shown and all(len(line) <= 80 for line in shown.splitlines())
     left = text(render_switches.switch(plain(switch_answer(stored(replace(SWITCH, left=("q",))))), NOW), 80)
     assert "left behind" in left and "not yet" not in left
+    ended = text(render_switches.switch(plain(switch_answer(stored(replace(SWITCH, state=SwitchState.DONE)))), NOW), 80)
+    row = next(line.split() for line in ended.splitlines() if line.startswith("producer") and "q" in line)
+    assert "no" in row and "not yet" not in ended
 
 
 def test_a_switch_that_went_on_without_a_cluster_says_what_is_in_doubt() -> None:

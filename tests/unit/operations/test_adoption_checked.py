@@ -16,12 +16,18 @@ from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.offsets.align.gaps import Unclear, Why
 from anabranch.offsets.offset_map import MappedRange, OffsetMap
 from anabranch.operations.links import adopting
+from qa.blocking import between
 from tests.unit.link_lab import RUNS, TO_A, TO_B, A, B, Lab, lab
 
 pytestmark = pytest.mark.unit
 WHY = Why.SEVERAL
 PLANNED = TopicPlan("orders", "old.orders", 3, True)
 REBUILD = "make the maps again: anabranch offsets rebuild"
+RESUME = "have it copy what is left: link resume there; link wait there --caught-up; link pause there"
+DO_NOT = (
+    "do not resume there, others have written to {} since: keep what matters of those records, and copy the topic by a "
+    "link of its own (docs/how-to/route-disaster-recovery.md#3-back)"
+)
 NAMING = "give the naming that the other tool used, such as --naming '{source}.{topic}' or --naming prefix"
 
 
@@ -49,13 +55,13 @@ def whole(both: Lab, at: TopicPartition = A) -> StoredMap:
 def checked(
     both: Lab, maps: Sequence[StoredMap], topics: Sequence[TopicPlan] = (PLANNED,), back_of: str | None = None
 ) -> list[Reason]:
-    """What is found."""
+    """What is found; of a way back with the cluster where the link has copied to."""
     here, there = metadata(both, target=False), metadata(both, target=True)
 
-    async def ask(cluster: Cluster) -> list[Reason]:
-        return await adopting.check(cluster, here, there, topics, maps, back_of)
+    async def ask(source: Cluster, target: Cluster) -> list[Reason]:
+        return await adopting.check(target, here, there, topics, maps, back_of, source)
 
-    return both.on(both.target, ask)
+    return between(both.source, both.target, ask)
 
 
 def errors(found: Sequence[Reason]) -> list[tuple[str, str]]:
@@ -87,7 +93,7 @@ def test_a_map_of_what_the_link_does_not_copy_or_that_is_not_there_is_refused(bo
 
 
 def test_records_that_no_map_tells_of_are_refused(both: Lab) -> None:
-    """The link would append a copy of all of it; on a way back what is left is to be copied there first."""
+    """The link would append a copy of all of it; on a way back it would come behind what others have written."""
     [first] = errors(checked(both, [whole(both)]))
     assert first == (
         "partition old.orders-1 holds 15 records that no map tells of",
@@ -95,7 +101,7 @@ def test_records_that_no_map_tells_of_are_refused(both: Lab) -> None:
     )
     assert len(errors(checked(both, []))) == 2
     [back] = errors(checked(both, [whole(both)], back_of="there"))
-    assert "have it copy what is left: link resume there; link wait there --caught-up; link pause there" in back[1]
+    assert back[1] == DO_NOT.format("orders-1")
 
 
 def test_a_map_to_elsewhere_or_of_a_topic_that_was_made_again_is_refused(both: Lab) -> None:
@@ -123,6 +129,14 @@ def test_a_copy_that_somebody_still_writes_is_refused(both: Lab, end: int) -> No
     assert found == [(what, f"stop the other tool for good, then {REBUILD}")]
     back = errors(checked(both, [replace(whole(both), ranges=ranges), whole(both, B)], back_of="there"))
     assert [one.partition(", and")[0] for one, _ in back] == [f"link there has copied old.orders-0 up to {end}"]
+
+
+def test_what_is_left_for_a_way_back_is_not_copied_behind_records_of_others(both: Lab) -> None:
+    """The link is resumed where nobody has written there since, and not where somebody has."""
+    for copied, fix in ((32, RESUME), (31, DO_NOT.format("orders-0"))):
+        ranges = OffsetMap.of([MappedRange(10, 0, 10)]).advance(copied, 14)
+        [(_, told)] = errors(checked(both, [replace(whole(both), ranges=ranges), whole(both, B)], back_of="there"))
+        assert told == fix
 
 
 def test_a_map_that_is_unclear_at_its_end_or_without_a_record_is_refused(both: Lab) -> None:

@@ -6,9 +6,9 @@ import threading
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from anabranch.sdk import Consumer
+from anabranch.sdk import Consumer, reader
 from qa.service import until
 from qa.timeouts import TIMEOUT_S
 from tests.unit.sdk.stand import SETTINGS, PlainConsumer, Told, put_in
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.unit
 
 
 def test_a_consumer_that_waits_for_its_commit_leaves_a_cluster_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U4, U5: it asks its client for nothing any more, and hands over what it has given out."""
+    """U4, U5: it asks its client for nothing any more, and hands over what it has given out; that is no error."""
     put_in(monkeypatch)
     answers, commits = threading.Event(), threading.Event()
 
@@ -52,6 +52,7 @@ def test_a_consumer_that_waits_for_its_commit_leaves_a_cluster_that_is_lost(monk
         until(lambda: Told.last.ready_for)
         assert Told.last.ready_for == [("s", {"a-0": 5}, {})]
         assert not answers.is_set()
+        assert (consumer.figures().errors, consumer.figures().last_error) == (0, "")
     finally:
         answers.set()
         ended.set()
@@ -110,3 +111,24 @@ def test_an_application_does_not_wait_in_its_commit_for_a_cluster_that_is_lost(m
         assert Told.last.ready_for == [("t", {"a-0": 5, "a-1": 7}, {})]
     finally:
         answers.set()
+
+
+def test_a_consumer_that_is_led_on_gives_up_a_cluster_that_takes_no_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U4: no switch waits for it; the time that it tries is counted across calls, however short they are."""
+    put_in(monkeypatch)
+    monkeypatch.setattr(reader, "_TRY_S", 0.3)
+
+    def fails(*_: Any, **__: Any) -> list[Any]:
+        raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
+
+    consumer = Consumer({**SETTINGS, "group.id": "g"})
+    consumer.subscribe(["a"])
+    PlainConsumer.made[-1].given(("a", 0))
+    PlainConsumer.made[-1].comes = [Message(topic="a", partition=0, offset=4, value=b"v")]
+    assert consumer.poll(0).offset() == 4
+    monkeypatch.setattr(PlainConsumer, "commit", fails)
+    Told.last.cluster = "new"
+    Told.last.tell()
+    made = len(PlainConsumer.made)
+    until(lambda: consumer.poll(0.01) is None and len(PlainConsumer.made) > made)
+    assert consumer.route.cluster == "new"

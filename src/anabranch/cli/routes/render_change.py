@@ -32,7 +32,11 @@ def plan(before: RouteTable, after: RouteTable, document: Mapping[str, Any]) -> 
     parts += [Text(_switched(one)) for one in document["switch"]]
     if reasons := [*document["reasons"], *impact["reasons"]]:
         parts.append(findings(_reason(one) for one in reasons))
-    parts.append(Text(f"version {document['base']} -> {document['base'] + 1}; plan {document['hash']}"))
+    if before == after:  # an empty plan is never applied
+        version = document["base"]
+        parts.append(Text(f"nothing to apply: version {version} is the same" if version else "nothing to apply"))
+    else:
+        parts.append(Text(f"version {document['base']} -> {document['base'] + 1}; plan {document['hash']}"))
     return Group(*parts)
 
 

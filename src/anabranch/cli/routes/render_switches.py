@@ -10,6 +10,7 @@ from rich.text import Text
 
 from anabranch.cli.render import grid
 from anabranch.cli.words import count, duration, printable
+from anabranch.routes.switch import SwitchState
 
 _STYLES = {"done": "green", "cancelled": "bold red"}
 
@@ -43,6 +44,7 @@ def switch(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
     parts += [Text(f"in doubt: {printable(doubt)}", style="yellow") for doubt in one["doubts"]]
     parts += [Text(f"{before} -> {after} by the map of link {link}") for before, after, link in answer["links"]]
     if answer["clients"]:
+        not_paused = "not yet" if SwitchState(one["state"]).is_open else "no"
         table = grid(
             "CLIENT", "GROUP", "FROM", "TO", "PAUSED", "POSITIONS", "IN DOUBT", right=("POSITIONS", "IN DOUBT")
         )
@@ -53,7 +55,7 @@ def switch(answer: Mapping[str, Any], now_ms: int) -> RenderableType:
                 Text(printable(client["group"]) or "-"),
                 Text(client["before"]),
                 Text(client["after"]),
-                Text("left behind", style="yellow") if client["left"] else "yes" if client["paused"] else "not yet",
+                Text("left behind", style="yellow") if client["left"] else "yes" if client["paused"] else not_paused,
                 count(len(client["positions"])),
                 Text(count(doubt), style="bold red" if doubt else ""),
             )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from anabranch.config.maps_file import StoredMap
 from anabranch.kafka import partitions
@@ -40,10 +41,12 @@ async def check(
     topics: Sequence[TopicPlan],
     maps: Sequence[StoredMap],
     back_of: str | None = None,
+    source: Cluster | None = None,
 ) -> list[Reason]:
     """What forbids to adopt these maps, and what is adopted; raises ClusterError.
 
-    With ``back_of`` they are those of the link whose way back it is.
+    With ``back_of`` they are those of the link whose way back it is; ``source``, where that one copied to, is asked
+    whether others have written there since.
     """
     by_topic: dict[str, dict[int, StoredMap]] = defaultdict(dict)
     for one in maps:
@@ -64,13 +67,59 @@ async def check(
     )
     if back_of is not None:
         logs = {**logs, **await _without_marks(target, logs, {one.target: one.ranges.target_end for one in maps})}
+    back = None
+    if back_of is not None:
+        written = frozenset[TopicPartition]() if source is None else await _written(source, here, existing, maps, logs)
+        back = _Back(back_of, written)
     for topic in topics:
         mine = by_topic.get(topic.source, {})
         if mine and not topic.exists:
             findings.append(_error(f"topic {topic.target}, the copy of {topic.source}, is not there", _NAMING))
         elif topic.exists:
-            findings += _topic(topic, mine, here, there, logs, back_of)
+            findings += _topic(topic, mine, here, there, logs, back)
     return findings
+
+
+@dataclass(frozen=True, slots=True)
+class _Back:
+    """The link whose way back is made, and the partitions where it copied to that others have written since."""
+
+    link: str
+    written: frozenset[TopicPartition]
+
+    def fix(self, at: TopicPartition) -> str:
+        """What to do about records that it has not copied to this partition."""
+        if at in self.written:
+            return (
+                f"do not resume {self.link}, others have written to {at} since: keep what matters of those records, "
+                "and copy the topic by a link of its own (docs/how-to/route-disaster-recovery.md#3-back)"
+            )
+        link = self.link
+        return f"have it copy what is left: link resume {link}; link wait {link} --caught-up; link pause {link}"
+
+
+async def _written(
+    source: Cluster,
+    here: ClusterMetadata,
+    topics: Sequence[TopicPlan],
+    maps: Sequence[StoredMap],
+    logs: Mapping[TopicPartition, tuple[int, int]],
+) -> frozenset[TopicPartition]:
+    """The source's partitions that hold records behind the copies, of those of which not all was copied there."""
+    known = {one.source: one.ranges for one in maps}
+    asked = []
+    for topic in topics:
+        for number in here.topics[topic.source].partitions:
+            at, (start, end) = (
+                TopicPartition(topic.source, number),
+                logs.get(TopicPartition(topic.target, number), (0, 0)),
+            )
+            if end != (known[at].target_end if at in known else start):
+                asked.append(at)
+    found = await ends(source, asked)
+    copied = {at: known[at].source_end for at in asked if at in known}
+    whole = await _without_marks(source, found, copied)
+    return frozenset(at for at, (start, end) in found.items() if end > copied.get(at, start) and at not in whole)
 
 
 async def _without_marks(
@@ -97,7 +146,7 @@ def _topic(
     here: ClusterMetadata,
     there: ClusterMetadata,
     logs: Mapping[TopicPartition, tuple[int, int]],
-    back_of: str | None,
+    back: _Back | None,
 ) -> Iterator[Reason]:
     records = repeats = 0
     for number in sorted(here.topics[topic.source].partitions):
@@ -109,8 +158,8 @@ def _topic(
                 yield _error(
                     f"partition {where} holds {end - start:,} records that no map tells of",
                     "add the topic to the maps, or exclude it: the link would append a copy of all of it"
-                    if back_of is None
-                    else _caught_up(back_of),
+                    if back is None
+                    else back.fix(TopicPartition(topic.source, number)),
                 )
             continue
         if one.target != where:
@@ -122,7 +171,7 @@ def _topic(
         if one.target_id is not None and one.target_id.uuid != there.topics[topic.target].id:
             yield _error(f"topic {topic.target} was made again since its map was", _REBUILD)
             return
-        yield from _lane(one, end, back_of)
+        yield from _lane(one, end, back)
         records += one.ranges.records
         repeats += one.ranges.target_end - one.ranges.target_start - one.ranges.records
     if maps:
@@ -133,11 +182,11 @@ def _topic(
         )
 
 
-def _lane(one: StoredMap, end: int, back_of: str | None) -> Iterator[Reason]:
-    if back_of is not None:
+def _lane(one: StoredMap, end: int, back: _Back | None) -> Iterator[Reason]:
+    if back is not None:
         if end != one.ranges.target_end:
-            what = f"link {back_of} has copied {one.target} up to {one.ranges.target_end:,}, and it ends at {end:,}"
-            yield _error(what, _caught_up(back_of))
+            what = f"link {back.link} has copied {one.target} up to {one.ranges.target_end:,}, and it ends at {end:,}"
+            yield _error(what, back.fix(one.source))
         return
     if end != one.ranges.target_end:
         yield _error(
@@ -200,15 +249,6 @@ async def apply(target: Cluster, link: str, maps: Sequence[StoredMap], back_of: 
         )
         if await journal.append(claim) is None:
             raise ControlLostError
-
-
-def _caught_up(link: str) -> str:
-    # Behind what others have written, its copies would keep a way back from all of that.
-    return (
-        f"where nobody else writes to its target yet, have it copy what is left: link resume {link}; "
-        f"link wait {link} --caught-up; link pause {link}; "
-        "else exclude the topic, or copy it by a link into an empty one"
-    )
 
 
 def _history(one: StoredMap) -> list[MappedRange]:

@@ -203,7 +203,7 @@ async def _report(
     findings += await look_after(target)
     findings += await probing.settings(target, spec, there, topics)
     if adopt:
-        findings += await adopting.check(target, here, there, topics, adopt, spec.back_of)
+        findings += await adopting.check(target, here, there, topics, adopt, spec.back_of, source)
     return ProbeReport(spec, source_facts, target_facts, topics, tuple(findings))
 
 
