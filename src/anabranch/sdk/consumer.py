@@ -216,7 +216,12 @@ class Consumer(RoutedReader):
         def act(inner: Any, **what: Any) -> Any:
             if asynchronous:
                 return inner.commit(asynchronous=True, **what)
-            found = self._waiting.answer(lambda: inner.commit(asynchronous=False, **what))
+
+            def commit() -> Any:
+                return inner.commit(asynchronous=False, **what)
+
+            # In a callback it is not answered to another thread before the callback has ended.
+            found = commit() if self._callbacks.are_running else self._waiting.answer(commit)
             with self._changed:
                 if inner is self._inner:
                     self._era.noted(found)

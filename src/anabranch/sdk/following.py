@@ -28,6 +28,9 @@ class Led(Protocol):
     def forked(self) -> None:
         """This is the child of a fork."""
 
+    def follows(self, route: Route) -> bool:
+        """Whether it works by this route already."""
+
     def figures(self) -> ClientReport:
         """What is reported."""
 
@@ -79,6 +82,11 @@ class Following:
         """See ``Follower``."""
         if (one := self._client()) is not None:
             one.forked()
+
+    def follows(self, route: Route) -> bool:
+        """See ``Follower``."""
+        one = self._client()
+        return one is not None and one.follows(route)
 
     def figures(self) -> ClientReport:
         """See ``Follower``."""

@@ -6,6 +6,8 @@ Invariants
     O3  it is told to pause only where it would otherwise go on differently, or a switch asks.
     O4  of two targets that it was told the later one counts.
     O5  the end of a switch that was not heard is read off the next registration: the service holds it no more.
+    O6  where partitions are to begin is known until the client has connected where it was told so, whatever it is told
+        meanwhile of the route that leads there.
 """
 
 from __future__ import annotations
@@ -59,6 +61,12 @@ class Orders:
         """Whether only what it is told lets the client go on."""
         return self.phase in (Phase.HELD, Phase.PAUSED)
 
+    def follows(self, route: Route) -> bool:
+        """Whether the client works by this route, or, where it was nowhere yet, begins by it as it is used."""
+        if self.route is None:
+            return self.phase is Phase.GOING and not self.starts
+        return self.phase is Phase.OPEN and goes_on_as(self.route, route)
+
     def on_route(self, route: Route, hold: str) -> None:
         """The route of the service, and the switch that it says is under way for this client."""
         if self.phase is Phase.OPEN:
@@ -66,7 +74,8 @@ class Orders:
         elif hold and hold != self.switch:
             self.on_prepare(hold)
         elif not hold:
-            self._decided(route, {})
+            stays = self.phase is Phase.GOING and self.target is not None and goes_on_as(self.target, route)
+            self._decided(route, self.starts if stays else {})
         if hold:
             if self.phase is Phase.PAUSING and self.route is not None and goes_on_as(self.route, route):
                 self.route = replace(route, topics={**self.route.topics, **route.topics})  # one may still write to them

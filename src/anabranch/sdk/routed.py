@@ -50,6 +50,11 @@ class RoutedClient(Led):
         """How long ago the service told it."""
         return self._session.route_age_s
 
+    def follows(self, route: Route) -> bool:
+        """See ``Led``."""
+        with self._changed:
+            return self._orders.follows(route)
+
     def reported(self, words: str) -> None:
         """Something went wrong that the application was told, too."""
         with self._changed:

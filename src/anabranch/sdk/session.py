@@ -85,6 +85,9 @@ class Follower(Protocol):
     def on_fork(self) -> None:
         """This is the child of a fork, where the client is of no use."""
 
+    def follows(self, route: Route) -> bool:
+        """Whether the client works by this route already."""
+
     def figures(self) -> ClientReport:
         """What is to be reported; its version is the session's."""
 
@@ -239,7 +242,8 @@ class Session:
 
     def _report(self, timeout_s: float = 10.0) -> None:
         standing = self._standing
-        if standing is not None and not standing.hold:  # what it is told while it is held it does not follow yet
+        # What it is told while it is held it does not follow yet, nor before it has gone where that leads.
+        if standing is not None and not standing.hold and self._follower.follows(standing.route):
             self._followed = standing.route.version
         figures = replace(self._follower.figures(), version=self._followed)
         answer = self._service.ask("POST", self._path("/report"), report_fields(figures), timeout_s)

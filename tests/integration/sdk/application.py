@@ -51,7 +51,7 @@ def write(config: dict[str, Any], topic: str, life: int, keys: str, log: Log) ->
 
 
 def read(config: dict[str, Any], topic: str, log: Log) -> None:
-    """Read, and commit now and then what was read."""
+    """Read, and commit now and then what was read; ended, it leaves the rest to others."""
     settings = {"auto.offset.reset": "earliest", "enable.auto.commit": False, "session.timeout.ms": 6000}
     with Consumer({**config, **settings}) as consumer:
         consumer.subscribe([topic])
@@ -64,7 +64,7 @@ def read(config: dict[str, Any], topic: str, log: Log) -> None:
             if last is not None and (STOP.is_set() or number % EACH == 0):
                 commit(consumer, last, log)
                 last = None
-            if STOP.is_set() and message is None:
+            if STOP.is_set():
                 return
 
 

@@ -113,7 +113,12 @@ def test_a_consumer_that_has_lost_its_partitions_is_moved_with_its_group(moving:
     missing = place.keys() - {value for one in (stopped, other) for _, value in one.lines("read")}
     with Consumer(moving.lab.reading()) as consumer:  # what their last polls did not reach
         consumer.subscribe([moving.topic])
-        read(consumer, lambda found: missing <= set(values(found)))
+
+        def took() -> bool:
+            missing.difference_update(values(consumer.consume(500, 0.2)))
+            return not missing
+
+        until(took)
     for one in (stopped, other):
         done = dict.fromkeys(range(PARTITIONS), -1)
         for word, value in one.lines("read", "committed"):

@@ -72,6 +72,11 @@ class Client:
     def on_fork(self) -> None:
         """See ``Follower``."""
 
+    def follows(self, route: Route) -> bool:
+        """See ``Follower``."""
+        with self._lock:
+            return self.orders.follows(route)
+
     def figures(self) -> ClientReport:
         """See ``Follower``."""
         return ClientReport()

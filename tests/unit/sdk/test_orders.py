@@ -140,6 +140,32 @@ def test_who_is_led_on_while_it_connects_pauses_there_and_goes_on() -> None:
     assert (orders.phase, orders.target) == (Phase.GOING, route("newest", 3))
 
 
+def test_where_partitions_begin_is_known_until_it_has_connected_there() -> None:
+    """O6: also where a newer version, or the next registration, leads it alike meanwhile; elsewhere it is nothing."""
+    for told, starts in ((route("new", 3), {"t-0": 7}), (route("newer", 3), {})):
+        orders = opened()
+        orders.on_prepare("s")
+        orders.paused()
+        orders.on_go("s", route("new", 2), {"t-0": 7})
+        assert not orders.follows(route("new", 2))
+        orders.on_route(told, "")
+        assert (orders.target, orders.starts) == (told, starts)
+        orders.connected(told)
+        assert orders.follows(told) and orders.starts == {}
+
+
+def test_who_was_nowhere_yet_follows_what_leads_it_unless_it_is_to_begin_somewhere() -> None:
+    """The service tells the end of a switch again to who does not follow it."""
+    orders = Orders()
+    assert not orders.follows(route())
+    orders.on_route(route(), "")
+    assert orders.follows(route())
+    orders.on_prepare("s")
+    assert not orders.follows(route())
+    orders.on_go("s", route("new", 2), {"t-0": 7})
+    assert not orders.follows(route("new", 2))
+
+
 def test_a_cluster_is_lost_until_the_switch_ends_and_the_one_where_it_is_led_is_not() -> None:
     """Whether it has still to pause as that is given up, or is led on while it connects elsewhere."""
     orders = opened()
