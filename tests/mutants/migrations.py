@@ -169,8 +169,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "migration-purges-what-others-made",
         "operations/migrations/looking.py",
-        "gone = [name for name in made if name not in others]",
-        "gone = list(made)",
+        "return [name for name in made if name not in others], others",
+        "return list(made), others",
         "a purge deletes a topic that somebody has made since",
     ),
     Mutant(
