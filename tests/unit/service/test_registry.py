@@ -184,9 +184,9 @@ def test_who_has_ended_is_not_known_after_a_crash(stored: Stored, monkeypatch: p
     asked: list[int] = []
     remove = stored.clients.remove
 
-    def counted(ids: Sequence[str], *more: object) -> None:
+    def counted(ids: Sequence[str], instance: str, now_ms: int) -> None:
         asked.append(len(ids))
-        remove(ids, *more)  # type: ignore[arg-type]
+        remove(ids, instance, now_ms)
 
     async def run() -> None:
         monkeypatch.setattr(stored.clients, "remove", counted)

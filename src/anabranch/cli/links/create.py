@@ -142,7 +142,6 @@ async def _create(
             done_table=lambda done: render.created(done.plan.spec.id),
             empty=lambda plan: not plan.ok,
             refuse=operation.check_allowed,
-            forbids=True,
         )
         await apply_change(change, execute=execute, wanted=wanted, output=output)
 

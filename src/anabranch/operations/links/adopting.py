@@ -110,10 +110,8 @@ async def _written(
     asked = []
     for topic in topics:
         for number in here.topics[topic.source].partitions:
-            at, (start, end) = (
-                TopicPartition(topic.source, number),
-                logs.get(TopicPartition(topic.target, number), (0, 0)),
-            )
+            at = TopicPartition(topic.source, number)
+            start, end = logs.get(TopicPartition(topic.target, number), (0, 0))
             if end != (known[at].target_end if at in known else start):
                 asked.append(at)
     found = await ends(source, asked)

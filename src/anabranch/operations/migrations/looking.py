@@ -136,7 +136,7 @@ async def purged_told(scene: Scene) -> str:
 
 
 async def _to_purge(scene: Scene) -> tuple[list[str], list[str]]:
-    """The topics that the migration made, and of these those that somebody else has made again."""
+    """The topics that a purge deletes, and those of the same names that somebody else has created since."""
     made = made_topics(scene.run)
     ids: Mapping[str, str] = scene.run.result(StepKind.LOOK, scene.wave.name).get(IDS, {})
     others = await _made_again(scene.there, {name: ids[name] for name in made if name in ids})
