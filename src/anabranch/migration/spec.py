@@ -6,7 +6,7 @@ together, or its consumers before its producers, or the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -171,6 +171,10 @@ class Migration:
     def at(self, end: End) -> str:
         """The context of one of its clusters."""
         return self.source if end is End.SOURCE else self.target
+
+    def chosen(self, only: Collection[str]) -> tuple[Wave, ...]:
+        """The waves of these names; all of them where none is named."""
+        return tuple(wave for wave in self.waves if not only or wave.name in only)
 
     def wave(self, name: str) -> Wave | None:
         """The wave of a name."""

@@ -77,7 +77,7 @@ async def plan(source: Cluster, target: Cluster, migration: Migration, only: Col
     Raises WrongClusterError, NoAuthorizerError of the target, UnknownAclsError, ClusterError.
     """
     links = await stored_links(source)
-    legs = [Leg(migration, wave) for wave in migration.waves if not only or wave.name in only]
+    legs = [Leg(migration, wave) for wave in migration.chosen(only)]
     done = [leg.wave.name for leg in legs if leg.next.link in links]
     seen = await look(source, target, migration)
     waves = _waves(source, seen, [leg for leg in legs if leg.wave.name not in done])

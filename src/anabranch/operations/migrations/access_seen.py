@@ -133,8 +133,9 @@ async def lacking(
     try:
         rules, there = await _rules(source), await _rules(target)
         quotas = [quota_values(await describe_quotas(cluster)) for cluster in (source, target)]
-        waves = [wave for wave in migration.waves if not only or wave.name in only]
-        scopes = {wave.name: access_scope(Leg(migration, wave), source.transport.principal) for wave in waves}
+        scopes = {
+            wave.name: access_scope(Leg(migration, wave), source.transport.principal) for wave in migration.chosen(only)
+        }
         return tuple(lacking_reasons(scopes, AccessOfBoth(source.name, target.name, rules, there, *quotas)))
     except (RefusedError, PermissionDeniedError) as error:
         what = f"whether applications lack access rules or quotas on {target.name} is not known: {error.message}"

@@ -131,7 +131,7 @@ async def plan(
     here, there = await asyncio.gather(
         take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0, is_copied_to=True)
     )
-    chosen = tuple(wave for wave in migration.waves if not only or wave.name in only)
+    chosen = migration.chosen(only)
     others = tuple(wave for wave in migration.waves if wave not in chosen)
     part = replace(migration, waves=chosen)
     topics = {wave.name: [here.topics[one] for one in wave.topics if one in here.topics] for wave in chosen}
@@ -142,7 +142,7 @@ async def plan(
         for wave in chosen
     ]
     lacking = access.reasons_of if migration.access.sync else access_seen.lacking
-    of_access = await lacking(source, target, migration, [wave.name for wave in chosen])
+    of_access = await lacking(source, target, migration, only)
     return MigrationPlan(
         migration.name,
         migration.source,
