@@ -10,14 +10,42 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from anabranch.errors import RefusedError
 from anabranch.migration.access.scope import EVERYBODY
 from anabranch.migration.legs import LONGEST_LINK, NAME, longest_link, same_links
 from anabranch.migration.spec import AccessCarryOver, FenceKind, JobKind, Migration, Readers, Wave, WaveOrder
 from anabranch.model.filters import INTERNAL
-from anabranch.model.reasons import Reason, Severity
+from anabranch.model.reasons import Reason, Severity, errors
 
 _PRINCIPAL = re.compile(r"[A-Za-z]+:.+")
+
+
+@dataclass(eq=False)
+class InvalidMigrationError(RefusedError):
+    """A migration that contradicts itself; ``reasons`` are all of its faults, ``where`` its file, if it is one."""
+
+    name: str
+    reasons: tuple[Reason, ...]
+    where: str = ""
+
+    @property
+    def message(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}migration {self.name!r} cannot be: {'; '.join(reason.what for reason in self.reasons)}"
+
+    @property
+    def hint(self) -> str:
+        return self.reasons[0].fix
+
+
+def check_sound(migration: Migration, where: str = "") -> tuple[Reason, ...]:
+    """What is worth a look in a migration that has no faults; raises InvalidMigrationError for one that has."""
+    found = check(migration)
+    if faults := errors(found):
+        raise InvalidMigrationError(migration.name, faults, where)
+    return found
 
 
 def check(migration: Migration) -> tuple[Reason, ...]:

@@ -13,24 +13,25 @@ from anabranch.migration.spec import Wave
 from anabranch.migration.standing import LEADS, WaveVerb
 from anabranch.migration.steps import StepKind
 
-ABSENT, IDS, DENIED, MADE, BEFORE, LANES, ANSWERS = "absent", "ids", "denied", "made", "before", "lanes", "answers"
+ABSENT, IDS, COPIED = "absent", "ids", "copied"
+DENIED, MADE, BEFORE, LANES, ANSWERS = "denied", "made", "before", "lanes", "answers"
 Results = dict[str, Mapping[str, Any]]
 _LIFTS = (*LEADS, WaveVerb.CANCEL)
 _DENIES = (*_LIFTS, WaveVerb.RECONCILE, WaveVerb.COMPLETE)
 
 
-def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool) -> Results:
+def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun]) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
-    A purge is told which topics were made, and a reconcile where copies ended as the cluster was lost.  A switch to
-    where applications were before, and a cancel, are told which rules of each fence were made there when they left, and
-    which were not.
+    A cancel is told which topics were made, and up to where others hold copies; a reconcile where copies ended as the
+    cluster was lost.  A switch to where applications were before, and a cancel, are told which rules of each fence were
+    made there when they left, and which were not.
     One that leads away from a lost cluster where some may have gone on is told that this may answer again (L4).
     Whoever denies something again, or lifts it, where a fence was left behind, is told what was denied before that.
     """
     all_ = list(runs)
     done = [run for run in all_ if run.state is WaveRunState.DONE]
-    found = _made(leg.wave, done) if purge else {}
+    found = _made(leg.wave, done) if verb is WaveVerb.CANCEL else {}
     if verb is WaveVerb.RECONCILE:
         found |= _lost(leg.wave, done)
     if verb in LEADS and (led := [run for run in done if run.what in LEADS]) and led[-1].leads_to_lost:
@@ -45,10 +46,11 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun], *, purge: bool)
 def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
     """The topics that the wave's starts made, by what each wrote down before, and their ids, as far as it knew them.
 
-    Those before a purge are gone.
+    With what a cancel wrote down of copies in others.  Those before a purge are gone.
     """
     made: set[str] = set()
     ids: dict[str, str] = {}
+    copied: dict[str, Any] = {}
     for run in done:
         if run.what == WaveVerb.START.value:
             made |= set(run.result(StepKind.LOOK, wave.name).get(ABSENT, ()))
@@ -57,8 +59,12 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
         elif any(step.kind is StepKind.PURGE for step in run.steps) and StepKind.PURGE not in leaves_out(run):
             made.clear()
             ids.clear()
-    told = {ABSENT: sorted(made), **({IDS: ids} if ids else {})}
-    return {key_of(StepKind.LOOK, wave.name): told} if made else {}
+            copied.clear()
+        elif run.what == WaveVerb.CANCEL.value:
+            for step in run.steps:
+                copied |= run.result(step.kind, step.subject).get(COPIED, {})
+    told: dict[str, Any] = {ABSENT: sorted(made), **({IDS: ids} if ids else {}), **({COPIED: copied} if copied else {})}
+    return {key_of(StepKind.LOOK, wave.name): told} if made or copied else {}
 
 
 def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:

@@ -35,6 +35,8 @@ _LETS_GO = {
     StepKind.RUN_REVERSE,
 }
 _HOLDS = {StepKind.FENCE, StepKind.HOLD, StepKind.FENCE_GROUPS}
+SEES_ITSELF = {StepKind.FENCE, StepKind.HOLD, StepKind.JOURNAL}
+"""What is never broken off: it knows itself for how long it may, or is the point of no return."""
 _MAY_WAIT = {StepKind.PAUSE_LINK, StepKind.STAGE_CHECKPOINTS, StepKind.LOST_CHECKPOINTS}
 """What nobody is held up by while it is not put back."""
 
@@ -204,14 +206,29 @@ def decide(run: WaveRun, now_ms: int, cancelled: str = "") -> tuple[NextMove, st
         return NextMove.PUT_BACK, run.why
     if run.lost and run.can_turn:
         return NextMove.TURN, run.lost
-    if not run.has_passed:
-        if cancelled:
-            return NextMove.TURN, cancelled
-        since = run.held_since_ms
-        if run.longest_ms is not None and since is not None and now_ms - since >= run.longest_ms:
-            held = f"it would hold applications up for longer than {run.longest_ms / 1000:g} s"
-            return NextMove.TURN, f"{held}: {run.steps[run.at].text}"
+    if cancelled and not run.has_passed:
+        return NextMove.TURN, cancelled
+    left = _left_ms(run, now_ms)
+    if left is not None and left <= 0:
+        held = f"it would hold applications up for longer than {(run.longest_ms or 0) / 1000:g} s"
+        return NextMove.TURN, f"{held}: {run.steps[run.at].text}"
     return NextMove.DO, run.steps[run.at].text
+
+
+def may_take_ms(run: WaveRun, now_ms: int) -> int | None:
+    """How long the next step may take before it is broken off, and the run is turned back; None for as long as it does.
+
+    A step that is broken off is one that was begun by somebody who is gone: it is put back.
+    """
+    return None if run.step is None or run.step.kind in SEES_ITSELF else _left_ms(run, now_ms)
+
+
+def _left_ms(run: WaveRun, now_ms: int) -> int | None:
+    """For how long it may still hold applications up; None where that has no end, or nobody is held up yet."""
+    since = run.held_since_ms
+    if run.has_passed or run.longest_ms is None or since is None:
+        return None
+    return since + run.longest_ms - now_ms
 
 
 def begun(run: WaveRun) -> WaveRun:

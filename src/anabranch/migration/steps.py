@@ -142,7 +142,7 @@ def cancel_steps(leg: Leg, *, purge: bool) -> tuple[MigrationStep, ...]:
     """
     wave = leg.wave.name
     gives_up = f"write down that {leg.here} is where it stays: its links are deleted from here on"
-    purged = f"delete the topics of {leg.there} that the migration made"
+    purged = f"delete the topics of {leg.there} that the migration made, and its copies in others"
     return (
         MigrationStep(StepKind.JOURNAL, wave, gives_up),
         *_ended(leg),

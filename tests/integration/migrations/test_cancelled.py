@@ -43,7 +43,7 @@ def fenced() -> Iterator[Clusters]:
 def purged(made: LostStand) -> WaveRun:
     """A cancel that deletes topics, carried out to its end."""
     runs = [run_of(one.journal) for one in made.store.runs_of(made.migration.name)]
-    results = inherited(made.stands.leg, WaveVerb.CANCEL, runs, purge=True)
+    results = inherited(made.stands.leg, WaveVerb.CANCEL, runs)
     asked = WaveOptions(purge=True)
     run = waves.planned_run(made.stands, WaveVerb.CANCEL, uuid.uuid4().hex, now_ms(), results, asked)
     names = run.migration, run.wave

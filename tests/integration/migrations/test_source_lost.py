@@ -83,7 +83,7 @@ class LostStand(Stand):
     def verb(self, verb: WaveVerb, asked: WaveOptions = PLAIN) -> str:
         """Begin a verb's run where the wave stands; returns its id."""
         runs = [run_of(one.journal) for one in self.store.runs_of(self.migration.name)]
-        results = inherited(self.stands.leg_of(verb, asked), verb, runs, purge=False)
+        results = inherited(self.stands.leg_of(verb, asked), verb, runs)
         run = f"run-{next(_numbers)}"
         made = waves.planned_run(self.stands, verb, run, now_ms(), results, asked)
         fields = run_fields(made)

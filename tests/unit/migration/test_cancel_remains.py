@@ -58,11 +58,12 @@ def test_a_wave_that_was_cancelled_without_its_target_is_cancelled_again_before_
     ]
     leg = now.leg_of(WaveVerb.CANCEL, PLAIN)
     assert again.leg == leg.number == 2
-    found = inherited(leg, WaveVerb.CANCEL, runs, purge=False)
-    assert found == {"lift fence: orders": {"denied": [THEIRS], "made": [OURS]}}
+    found = inherited(leg, WaveVerb.CANCEL, runs)
+    made_before = {"look: orders": {"absent": ["orders"]}}
+    assert found == {"lift fence: orders": {"denied": [THEIRS], "made": [OURS]}, **made_before}
     runs.append(done(again))
     assert stands(FENCED, runs).remains is None
-    assert inherited(leg, WaveVerb.CANCEL, runs, purge=False) == {}
+    assert inherited(leg, WaveVerb.CANCEL, runs) == made_before
     assert told(made(FENCED, runs, WaveVerb.START))[0] == "look: orders"
 
 
@@ -85,11 +86,11 @@ def test_a_purge_that_was_left_out_is_done_by_the_next_one() -> None:
     runs = led_back()
     runs.append(without_target(runs, PURGE))
     leg = stands(FENCED, runs).leg_of(WaveVerb.CANCEL, PURGE)
-    assert inherited(leg, WaveVerb.CANCEL, runs, purge=True)["look: orders"] == {"absent": ["orders"]}
+    assert inherited(leg, WaveVerb.CANCEL, runs)["look: orders"] == {"absent": ["orders"]}
     again = made(FENCED, runs, WaveVerb.CANCEL, PURGE)
     assert told(again)[-2:] == ["lift fence: orders", "purge: orders"]
     runs.append(done(again))
-    assert inherited(leg, WaveVerb.CANCEL, runs, purge=True) == {}
+    assert inherited(leg, WaveVerb.CANCEL, runs) == {}
 
 
 def test_a_fence_that_a_cancel_could_not_put_back_is_put_back_by_the_next_one() -> None:
@@ -102,7 +103,7 @@ def test_a_fence_that_a_cancel_could_not_put_back_is_put_back_by_the_next_one() 
     assert (now.state, now.remains) == (WaveState.PLANNED, 0)
     again = made(FENCED, runs, WaveVerb.CANCEL)
     assert told(again)[-1] == FENCE
-    found = inherited(now.leg_of(WaveVerb.CANCEL, PLAIN), WaveVerb.CANCEL, runs, purge=False)
+    found = inherited(now.leg_of(WaveVerb.CANCEL, PLAIN), WaveVerb.CANCEL, runs)
     assert found == {"fence producers: acl": {"before": [THEIRS], "made": [OURS]}}
     after = stands(FENCED, [*runs, done(again)])
     assert (after.remains, after.left) == (None, None)

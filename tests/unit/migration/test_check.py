@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.migration.check import check
+from anabranch.migration.check import InvalidMigrationError, check, check_sound
 from anabranch.migration.legs import TURNS, Leg, same_links
 from anabranch.migration.rehearsal import rehearsal_of
 from anabranch.migration.spec import (
@@ -104,6 +104,15 @@ def test_all_faults_are_told_at_once() -> None:
     """Not the first alone."""
     bad = replace(GOOD, target="old", waves=(replace(WAVE, topics=(), fences=()),))
     assert len(told(bad)) == 3
+
+
+def test_faults_of_a_file_name_it() -> None:
+    """By as it was typed."""
+    with pytest.raises(
+        InvalidMigrationError, match=r"^a/move\.yaml: migration 'move' cannot be: it has no wave$"
+    ) as error:
+        check_sound(Migration("move", "old", "new", ()), "a/move.yaml")
+    assert error.value.hint.startswith("name topics and groups below waves")
 
 
 def test_a_hook_is_enough_for_its_fence() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch.migration.fences import READING
-from anabranch.migration.inherited import ABSENT, DENIED, MADE, inherited
+from anabranch.migration.inherited import ABSENT, COPIED, DENIED, MADE, inherited
 from anabranch.migration.legs import Leg
 from anabranch.migration.lost_steps import lost_switch_steps, reconcile_steps
 from anabranch.migration.options import TailChoice, UnknownGroups
@@ -43,19 +43,19 @@ def switched(leg: int, part: Part, *denied: list[str]) -> WaveRun:
 def test_a_switch_back_is_told_what_was_denied_before_the_fence() -> None:
     """By the part that had the fence, on the leg before; the other part may have seen the fence itself."""
     first = [switched(0, Part.CONSUMERS, BOB, EVE), switched(0, Part.PRODUCERS, BOB), switched(0, Part.CONSUMERS, EVE)]
-    assert inherited(LEG.at(1), WaveVerb.REVERSE, first, purge=False) == {LIFT: {DENIED: [BOB]}}
-    assert inherited(LEG, WaveVerb.SWITCH, [], purge=False) == {}
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, first) == {LIFT: {DENIED: [BOB]}}
+    assert inherited(LEG, WaveVerb.SWITCH, []) == {}
     both = [*first, switched(1, Part.PRODUCERS)]
-    assert inherited(LEG.at(2), WaveVerb.SWITCH, both, purge=False) == {LIFT: {DENIED: []}}
+    assert inherited(LEG.at(2), WaveVerb.SWITCH, both) == {LIFT: {DENIED: []}}
     taken_back = [replace(one, state=WaveRunState.CANCELLED) for one in first]
-    assert inherited(LEG.at(1), WaveVerb.REVERSE, taken_back, purge=False) == {}
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, taken_back) == {}
 
 
 def test_a_switch_back_is_told_what_the_fence_has_denied() -> None:
     """What the step wrote down, in whichever words the wave names its fence now."""
     run = switched(0, Part.PRODUCERS, BOB)
     run = replace(run, results={**run.results, FENCE: {MADE: [EVE]}})
-    assert inherited(LEG.at(1), WaveVerb.REVERSE, [run], purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, [run]) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
 
 
 def test_a_switch_back_to_where_no_fence_was_is_told_that_nothing_was_made() -> None:
@@ -64,9 +64,9 @@ def test_a_switch_back_to_where_no_fence_was_is_told_that_nothing_was_made() -> 
     for part in (Part.ALL, Part.PRODUCERS):
         went = ran(WaveVerb.SWITCH, switch_steps(bare, part), {})
         went = replace(went, part=part)
-        assert inherited(LEG.at(1), WaveVerb.REVERSE, [went], purge=False) == {LIFT: {DENIED: [], MADE: []}}
+        assert inherited(LEG.at(1), WaveVerb.REVERSE, [went]) == {LIFT: {DENIED: [], MADE: []}}
     ahead = replace(ran(WaveVerb.SWITCH, switch_steps(bare, Part.CONSUMERS), {}), part=Part.CONSUMERS)
-    assert inherited(LEG.at(1), WaveVerb.REVERSE, [ahead], purge=False) == {}, "its producers have not left"
+    assert inherited(LEG.at(1), WaveVerb.REVERSE, [ahead]) == {}, "its producers have not left"
 
 
 def test_each_fence_is_told_of_by_those_that_it_is_about() -> None:
@@ -79,8 +79,8 @@ def test_each_fence_is_told_of_by_those_that_it_is_about() -> None:
     rest = ran(WaveVerb.SWITCH, switch_steps(leg, Part.PRODUCERS), looked | {FENCE: {MADE: [EVE]}})
     runs = [replace(ahead, part=Part.CONSUMERS), replace(rest, part=Part.PRODUCERS)]
     told = {DENIED: [["shop", "User:eve"]], MADE: [["shop", "User:bob"]]}
-    assert inherited(leg.at(1), WaveVerb.REVERSE, runs[:1], purge=False) == {lift: told}
-    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False) == {
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs[:1]) == {lift: told}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs) == {
         LIFT: {DENIED: [BOB], MADE: [EVE]},
         lift: told,
     }
@@ -101,8 +101,8 @@ def test_groups_that_were_let_in_again_are_denied_by_nobody_of_ours() -> None:
     back = ran(WaveVerb.REVERSE, lost_switch_steps(leg.at(1), Part.CONSUMERS, UnknownGroups.EARLIEST), {}, 1)
     back = replace(back, part=Part.CONSUMERS)
     runs = [first, back]
-    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False)[lift] == {DENIED: [], MADE: []}
-    assert inherited(leg.at(1), WaveVerb.REVERSE, [*runs, second], purge=False)[lift] == {
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs)[lift] == {DENIED: [], MADE: []}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, [*runs, second])[lift] == {
         DENIED: [],
         MADE: [["shop", "User:eve"]],
     }
@@ -113,8 +113,8 @@ def test_a_cancel_is_told_which_fence_a_reverse_has_left_on_the_target() -> None
     back = ran(WaveVerb.REVERSE, switch_steps(LEG.at(1), Part.ALL), {PREFLIGHT: {DENIED: [BOB]}}, 1)
     back = replace(back, results={**back.results, FENCE: {MADE: [EVE]}})
     runs = [switched(0, Part.ALL), back]
-    assert inherited(LEG.at(2), WaveVerb.CANCEL, runs, purge=False) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
-    assert inherited(LEG, WaveVerb.CANCEL, [], purge=False) == {}
+    assert inherited(LEG.at(2), WaveVerb.CANCEL, runs) == {LIFT: {DENIED: [BOB], MADE: [EVE]}}
+    assert inherited(LEG, WaveVerb.CANCEL, []) == {}
 
 
 def test_a_switch_back_after_a_loss_is_told_what_was_denied_before_the_first_reconcile() -> None:
@@ -126,9 +126,9 @@ def test_a_switch_back_after_a_loss_is_told_what_was_denied_before_the_first_rec
     lost = ran(WaveVerb.SWITCH, lost_switch_steps(leg, Part.ALL, UnknownGroups.LATEST), told)
     runs = [lost]
     for tail, denied in ((TailChoice.APPEND, [BOB]), (TailChoice.REFUSE, [BOB, EVE])):
-        assert inherited(leg.at(1), WaveVerb.RECONCILE, runs, purge=False) == {key: {"lanes": told[key]["lanes"]}}
+        assert inherited(leg.at(1), WaveVerb.RECONCILE, runs) == {key: {"lanes": told[key]["lanes"]}}
         runs.append(ran(WaveVerb.RECONCILE, reconcile_steps(leg, tail), {found: {DENIED: denied}}))
-    assert inherited(leg.at(1), WaveVerb.REVERSE, runs, purge=False) == {LIFT: {DENIED: [BOB]}}
+    assert inherited(leg.at(1), WaveVerb.REVERSE, runs) == {LIFT: {DENIED: [BOB]}}
 
 
 def test_a_purge_is_told_of_all_topics_that_were_made_since_the_last() -> None:
@@ -137,7 +137,19 @@ def test_a_purge_is_told_of_all_topics_that_were_made_since_the_last() -> None:
     starts = [ran(WaveVerb.START, steps, {LOOK: {ABSENT: [name]}}) for name in ("b", "a")]
     cancel = [ran(WaveVerb.CANCEL, cancel_steps(LEG, purge=purge), {}) for purge in (False, True)]
     runs = [starts[0], cancel[0], starts[1]]
-    assert inherited(LEG, WaveVerb.CANCEL, runs, purge=True) == {LOOK: {ABSENT: ["a", "b"]}}
-    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1]], purge=True) == {}
-    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1], starts[0]], purge=True) == {LOOK: {ABSENT: ["b"]}}
-    assert inherited(LEG, WaveVerb.CANCEL, runs, purge=False) == {}
+    assert inherited(LEG, WaveVerb.CANCEL, runs) == {LOOK: {ABSENT: ["a", "b"]}}
+    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1]]) == {}
+    assert inherited(LEG, WaveVerb.CANCEL, [*runs, cancel[1], starts[0]]) == {LOOK: {ABSENT: ["b"]}}
+    assert inherited(LEG, WaveVerb.SWITCH, runs) == {}
+
+
+def test_a_purge_is_told_up_to_where_topics_hold_copies_that_the_migration_did_not_make() -> None:
+    """By the last cancel that saw the map of each: the offset map went with the link; after a purge there are none."""
+    stopped, copied = key_of(StepKind.STOP_LINK, LEG.link), {"orders": {"id": "x", "to": {"0": 7}}}
+    cancel = [
+        ran(WaveVerb.CANCEL, cancel_steps(LEG, purge=purge), {stopped: {COPIED: copied}}) for purge in (False, True)
+    ]
+    again = ran(WaveVerb.CANCEL, cancel_steps(LEG, purge=False), {})
+    told = {LOOK: {ABSENT: [], COPIED: copied}}
+    assert inherited(LEG, WaveVerb.CANCEL, [cancel[0], again]) == told
+    assert inherited(LEG, WaveVerb.CANCEL, cancel) == {}

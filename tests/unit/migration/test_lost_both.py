@@ -152,8 +152,8 @@ def test_a_wave_that_is_completed_leaves_no_fence_where_its_applications_are() -
     over = made(FENCED, runs, WaveVerb.COMPLETE)
     assert told(over)[-1] == FENCE
     key = "fence producers: acl"
-    left = inherited(stands(FENCED, runs).leg, WaveVerb.RECONCILE, runs, purge=False)
-    assert key in left and left == inherited(stands(FENCED, runs).leg, WaveVerb.COMPLETE, runs, purge=False)
+    left = inherited(stands(FENCED, runs).leg, WaveVerb.RECONCILE, runs)
+    assert key in left and left == inherited(stands(FENCED, runs).leg, WaveVerb.COMPLETE, runs)
     runs.append(lost_at(FENCED, runs, WaveVerb.VERIFY, StepKind.VERIFY, End.SOURCE))
     assert told(made(FENCED, runs, WaveVerb.COMPLETE))[-1] == FENCE, "and without the source"
 

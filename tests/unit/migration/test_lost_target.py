@@ -255,26 +255,25 @@ def test_a_fence_that_was_left_on_the_source_is_put_back_once_it_is_back() -> No
         ("put back what was left", "fence producers: acl"),
     ]
     leg = now.leg_of(WaveVerb.RECONCILE, PLAIN)
-    found = inherited(leg, WaveVerb.RECONCILE, [*runs, over], purge=False)
+    found = inherited(leg, WaveVerb.RECONCILE, [*runs, over])
     assert found == {"fence producers: acl": {"before": [THEIRS], "made": [OURS]}}
     after = stands(FENCED, [*runs, over, done(back)])
     assert (after.gone, after.left, after.leg.number) == (None, None, 0)
-    assert inherited(after.leg, WaveVerb.SWITCH, [*runs, over, done(back)], purge=False) == {}
+    assert inherited(after.leg, WaveVerb.SWITCH, [*runs, over, done(back)]) == {}
     kinds = [step.kind for step in made(FENCED, [*runs, over], WaveVerb.CANCEL).steps]
     assert kinds[-2:] == [StepKind.PUT_BACK, StepKind.PUT_BACK]
-    for purge in (False, True):
-        assert inherited(leg, WaveVerb.CANCEL, [*runs, over], purge=purge) == found
+    assert inherited(leg, WaveVerb.CANCEL, [*runs, over]) == found
 
 
 def test_a_fence_that_was_left_is_not_taken_for_somebody_elses_by_whoever_denies_again() -> None:
     """A switch with the source that is back, and a reconcile after one without it, are told what was there before."""
     runs, over = left_on_source()
     told = {"fence producers: acl": {"before": [THEIRS], "made": [OURS]}}
-    assert inherited(stands(FENCED, [*runs, over]).leg, WaveVerb.SWITCH, [*runs, over], purge=False) == told
+    assert inherited(stands(FENCED, [*runs, over]).leg, WaveVerb.SWITCH, [*runs, over]) == told
     runs = [*runs, over]
     runs.append(done(made(FENCED, runs, WaveVerb.SWITCH, LOST)))
     leg = stands(FENCED, runs).leg_of(WaveVerb.RECONCILE, PLAIN)
-    assert leg.number == 0 and inherited(leg, WaveVerb.RECONCILE, runs, purge=False) == told
+    assert leg.number == 0 and inherited(leg, WaveVerb.RECONCILE, runs) == told
     found = replace(
         done(made(FENCED, runs, WaveVerb.RECONCILE)),
         results={
@@ -283,7 +282,7 @@ def test_a_fence_that_was_left_is_not_taken_for_somebody_elses_by_whoever_denies
         },
     )
     runs.append(found)
-    denied = inherited(stands(FENCED, runs).leg, WaveVerb.REVERSE, runs, purge=False)
+    denied = inherited(stands(FENCED, runs).leg, WaveVerb.REVERSE, runs)
     assert denied == {"lift fence: orders": {"denied": [THEIRS], "made": [OURS]}}
 
 
@@ -298,7 +297,7 @@ def test_a_fence_that_died_while_it_denied_does_not_say_what_it_has_made() -> No
         )
         noted = {"preflight: orders": {"denied": [THEIRS]}, "fence producers: acl": {"before": [], "made": [OURS]}}
         again = ended(lost_meanwhile(replace(point, results=noted), WHY), FENCED, lambda _: None)
-        left = inherited(Leg(migration(FENCED), FENCED), WaveVerb.RECONCILE, [*before, again], purge=False)
+        left = inherited(Leg(migration(FENCED), FENCED), WaveVerb.RECONCILE, [*before, again])
         assert left == {"fence producers: acl": {"before": [THEIRS]}}
 
 
@@ -315,7 +314,7 @@ def test_a_switch_that_is_taken_back_lifts_the_fence_that_was_left_only_where_it
             run = put_back(run, 1)
         for wave in (FENCED, replace(FENCED, fences=(FenceKind.OBSERVE,))):
             leg = Leg(migration(wave), wave)
-            assert inherited(leg, WaveVerb.RECONCILE, [*runs, over, run], purge=False) == left
+            assert inherited(leg, WaveVerb.RECONCILE, [*runs, over, run]) == left
 
 
 def test_a_fence_whose_lifting_was_left_out_is_known_to_the_next_one() -> None:
@@ -326,9 +325,9 @@ def test_a_fence_whose_lifting_was_left_out_is_known_to_the_next_one() -> None:
     )
     last = at_each_point(made(FENCED, runs, WaveVerb.REVERSE))[-1]
     runs.append(ended(lost_meanwhile(last, WHY), FENCED, lambda _: None))
-    assert inherited(Leg(migration(FENCED), FENCED, 2), WaveVerb.RECONCILE, runs, purge=False) == {}, "it was lifted"
+    assert inherited(Leg(migration(FENCED), FENCED, 2), WaveVerb.RECONCILE, runs) == {}, "it was lifted"
     runs[-1] = replace(runs[-1], results={"lift fence: orders": {"left out": True}})
-    found = inherited(Leg(migration(FENCED), FENCED, 2), WaveVerb.RECONCILE, runs, purge=False)
+    found = inherited(Leg(migration(FENCED), FENCED, 2), WaveVerb.RECONCILE, runs)
     assert found == {"fence producers: acl": {"before": [], "made": [OURS]}}
 
 

@@ -162,7 +162,7 @@ def assert_way_out(wave: Wave, runs: list[WaveRun], point: WaveRun) -> None:
             steps_for(after, WaveVerb.SWITCH, LOST)
         return None
     led = made(wave, [*runs, over], WaveVerb.SWITCH, LOST)
-    told_before = inherited(leg.at(led.leg), WaveVerb.SWITCH, [*runs, over], purge=False)
+    told_before = inherited(leg.at(led.leg), WaveVerb.SWITCH, [*runs, over])
     assert told_before.get(key_of(StepKind.PROVE_LOST, wave.name)) == (None if is_home else {ANSWERS: True})
     assert led.leg == 2 and not {step.kind for step in led.steps} & {StepKind.PREFLIGHT, StepKind.DRAIN, StepKind.PIN}
     home = stands(wave, [*runs, over, done(led)])
@@ -255,7 +255,7 @@ def test_a_part_that_is_led_again_knows_the_fence_that_it_left_and_who_translate
     runs = switched(wave)
     went = replace(done(made(wave, runs, WaveVerb.REVERSE)), results={"fence producers: acl": {"made": ["rule"]}})
     now = stands(wave, [*runs, went])
-    found = inherited(now.leg_of(WaveVerb.SWITCH, LOST), WaveVerb.SWITCH, [*runs, went], purge=False)
+    found = inherited(now.leg_of(WaveVerb.SWITCH, LOST), WaveVerb.SWITCH, [*runs, went])
     assert found == {"lift fence: orders": {"denied": [], "made": ["rule"]}}
     assert now.leg_of(WaveVerb.SWITCH, PLAIN) == now.leg_of(WaveVerb.REVERSE, PLAIN) == now.leg
     leg = Leg(migration(wave), wave, 2)

@@ -80,7 +80,7 @@ class Walk:
                 found = steps_for(stands, verb, asked)
             except WaveStateError:
                 continue
-            told = inherited(stands.leg_of(verb, asked), verb, self.runs, purge=asked.purge)
+            told = inherited(stands.leg_of(verb, asked), verb, self.runs)
             run = WaveRun("r", "move", "orders", verb, found.steps, 0, part=found.part, leg=found.leg.number)
             dies = self.chance.randrange(2 * len(found.steps))
             self.runs.append(self.ended(replace(run, results=told), dies))

@@ -12,7 +12,7 @@ from anabranch.kafka.settling import until_led
 from anabranch.migration.lost import DOUBTS
 from anabranch.migration.steps import StepKind
 from anabranch.model.topics import TopicId
-from anabranch.operations.migrations import looking
+from anabranch.operations.migrations import looking, purging
 from anabranch.operations.migrations.looking import HoldsRecordsError
 from tests.unit.link_lab import TO_A, Lab, append, lab
 from tests.unit.migration_lab import scene_done
@@ -86,9 +86,9 @@ def test_a_purge_deletes_what_the_migration_made(both: Lab, again: bool) -> None
         if again
         else f"topic {name} would be deleted"
     )
-    assert scene_done(both, looking.purged_told, noted) == told
-    done = scene_done(both, looking.purge, noted)
+    assert scene_done(both, purging.purged_told, noted) == told
+    done = scene_done(both, purging.purge, noted)
     assert done == ({"purged": [], DOUBTS: [STAYS]} if again else {"purged": [TO_A.topic]})
     assert (there(both) is not None) is again
     if not again:
-        assert scene_done(both, looking.purge, noted) == done
+        assert scene_done(both, purging.purge, noted) == done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -16,9 +16,10 @@ from anabranch.errors import AnabranchError, RefusedError
 from anabranch.kafka.errors import BrokerRefusedError
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.legs import Leg
-from anabranch.migration.run import WaveRun, WaveRunState
+from anabranch.migration.run import SEES_ITSELF, WaveRun, WaveRunState, may_take_ms
 from anabranch.migration.spec import FenceKind, JobKind, Migration, StreamJob, Wave
 from anabranch.migration.steps import MigrationStep, Part, StepKind, switch_steps
+from anabranch.model.clock import now_ms
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
 
 pytestmark = pytest.mark.unit
@@ -189,13 +190,57 @@ def test_what_holds_applications_up_for_too_long_is_taken_back(at: int) -> None:
     """It says what was waited for."""
     kept, clock = fresh(longest_ms=50), iter(range(10_000))
     world = World(kept, {at: NotYetError("never")}, tries=10_000)
-
-    async def nothing(*_: object) -> None:
-        pass
-
     run = asyncio.run(carry_out(kept, "r", world, lambda: next(clock), nothing, nothing))
     assert (run.state, world.there) == (WaveRunState.CANCELLED, [])
     assert run.why == f"it would hold applications up for longer than 0.05 s: {STEPS[at].text}: never"
+
+
+@dataclass
+class Slow(World):
+    """One step never ends by itself."""
+
+    slow: int = 0
+
+    async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any]:
+        """Begin it, and take long."""
+        found = await super().do(run, step)
+        if run.at == self.slow:
+            await asyncio.Event().wait()
+        return found
+
+
+async def nothing(*_: object) -> None:
+    """Nobody listens, and nothing is waited for."""
+
+
+@pytest.mark.parametrize("at", [at for at in range(1, JOURNAL_AT) if STEPS[at].kind not in SEES_ITSELF])
+def test_a_step_that_takes_too_long_itself_is_broken_off_and_put_back(at: int) -> None:
+    """As one whose engine was killed in it; it says for how long it was under way."""
+    kept = fresh(longest_ms=100)
+    world = Slow(kept, slow=at)
+    run = asyncio.run(carry_out(kept, "r", world, now_ms, nothing, nothing))
+    assert (run.state, world.there) == (WaveRunState.CANCELLED, [])
+    held = f"it would hold applications up for longer than 0.1 s: {STEPS[at].text}: it was not done after "
+    assert run.why.startswith(held), run.why
+
+
+@pytest.mark.parametrize("at", [0, *(at for at in range(JOURNAL_AT + 1) if STEPS[at].kind in SEES_ITSELF)])
+def test_what_is_not_to_be_broken_off_is_not(at: int) -> None:
+    """Before anybody is held up, a fence that knows itself for how long it may, and the point of no return."""
+    kept = fresh(longest_ms=60_000)
+    assert may_take_ms(replace(run_of(kept.fields), at=at, times=tuple(range(at))), 0) is None
+
+
+def test_a_step_that_says_itself_that_time_is_over_is_not_taken_for_one_that_was_broken_off() -> None:
+    """That is a fault of ours, and not to be hidden."""
+    kept = fresh(longest_ms=60_000)
+
+    class Late(World):
+        async def do(self, run: WaveRun, step: MigrationStep) -> Mapping[str, Any]:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(carry_out(kept, "r", Late(kept), now_ms, nothing, nothing))
 
 
 def test_before_anybody_is_held_up_it_waits_as_long_as_it_takes() -> None:

@@ -16,6 +16,7 @@ from anabranch.kafka import controller_clock
 from anabranch.kafka.admin import create_topic, grow_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.settling import until_led
+from anabranch.migration.check import InvalidMigrationError
 from anabranch.migration.legs import Leg
 from anabranch.migration.run import WaveRun, key_of
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
@@ -30,7 +31,6 @@ from anabranch.operations.migrations.ending import last_written
 from anabranch.operations.migrations.inventory import take_inventory, topic_retentions
 from anabranch.operations.migrations.looking import AnotherClusterError
 from anabranch.operations.migrations.plan import (
-    InvalidMigrationError,
     MigrationPlan,
     MigrationRefusedError,
     check_allowed,

@@ -3208,7 +3208,7 @@ export interface components {
         };
         /**
          * CancelRequest
-         * @description A wave that stays on the source; ``purge`` deletes the topics that the migration made on the target.
+         * @description A wave that stays on the source; ``purge`` deletes the target's topics made for it, and other copies.
          */
         CancelRequest: {
             /** Migration */

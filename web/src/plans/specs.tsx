@@ -205,7 +205,7 @@ export const FIELDS: Readonly<Record<string, readonly FieldSpec[]>> = {
       name: "purge",
       label: "Delete the topics that the migration made on the target",
       kind: "check",
-      hint: "With all that is in them; topics that were there before it stay.",
+      hint: "With all that is in them. Topics that were there before it stay, without its copies.",
     },
   ],
   "migrations.switch": [

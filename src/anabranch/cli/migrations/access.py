@@ -14,11 +14,11 @@ from anabranch.cli.applying import PlannedChange, apply_change, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption
 from anabranch.cli.hints import quoted
 from anabranch.cli.located import contexts
+from anabranch.cli.migrations.asking import loaded
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.render import findings, grid
 from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count
-from anabranch.config import migration_file
 from anabranch.migration.access.diff import QuotaChange
 from anabranch.migration.access.wave import WaveAccess
 from anabranch.migration.spec import Migration
@@ -48,7 +48,7 @@ def access(
     """
     command = f"anabranch migrate access -f {quoted(str(file))}"
     check_flags(command, execute, plan)
-    migration = migration_file.load(file)
+    migration = loaded(file)
     known = contexts(ctx)
     run(_access(known.get(migration.source), known.get(migration.target), migration, command, execute, plan, output))
 
@@ -63,9 +63,7 @@ async def _access(
     output: Format,
 ) -> None:
     from anabranch.operations.migrations import access as operation
-    from anabranch.operations.migrations.plan import check_sound
 
-    check_sound(migration)
     async with on_context(source) as here, on_context(target) as there:
         change = PlannedChange(
             command=command,

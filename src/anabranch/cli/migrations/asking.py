@@ -20,7 +20,9 @@ from anabranch.cli.running import run
 from anabranch.cli.service_operation import carried_out
 from anabranch.config import migration_file
 from anabranch.errors import ClusterError, InvalidFieldError, RefusedError
+from anabranch.migration.check import check_sound
 from anabranch.migration.run import WaveRunState
+from anabranch.migration.spec import Migration
 
 if TYPE_CHECKING:  # imported when a verb asks, so that ``--help`` stays quick
     from anabranch.cli.service_client import ServiceClient
@@ -100,13 +102,20 @@ def path_of(name: str) -> str:
     return f"/migrations/{quote(name, safe='')}"
 
 
+def loaded(file: Path) -> Migration:
+    """The migration of a file, in which nothing contradicts itself; raises ConfigError, InvalidMigrationError."""
+    migration = migration_file.load(file)
+    check_sound(migration, str(file))
+    return migration
+
+
 def document_of(client: ServiceClient, verb: str, name: str | None, file: Path | None) -> tuple[dict[str, Any], str]:
     """The mapping of a migration that was named, or is in a file, and how that was typed.
 
     Raises InvalidFieldError unless one of both was.
     """
     if file is not None and name is None:
-        migration = migration_file.load(file)
+        migration = loaded(file)
         return migration_file.migration_fields(migration), f"-f {quoted(str(file))}"
     if name is not None and file is None:
         return client.get(path_of(name))["document"], quoted(name)

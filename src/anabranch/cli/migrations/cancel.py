@@ -34,7 +34,10 @@ def cancel(
         typer.Option("--target-lost", help="Of --reason: the target is gone; end what is under way without asking it."),
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Also delete the topics that the migration made on the target.")
+        bool,
+        typer.Option(
+            "--purge", help="Also delete the topics that the migration made on the target, and its copies in others."
+        ),
     ] = False,
     confirm: Annotated[
         str | None,

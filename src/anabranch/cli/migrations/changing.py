@@ -18,6 +18,7 @@ from anabranch.cli.migrations.asking import (
     apply_planned,
     change,
     command_of,
+    loaded,
 )
 from anabranch.cli.output import Format, FormatOption
 from anabranch.cli.service_options import ServiceOption, repeated_service, service_of
@@ -93,7 +94,7 @@ def set_(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Change a migration's file: limits, fences, groups, jobs; of waves that are started the topics stay."""
-    migration = migration_file.load(file)
+    migration = loaded(file)
     change(
         service_of(ctx, service),
         "set",

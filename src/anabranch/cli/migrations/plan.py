@@ -9,10 +9,10 @@ import typer
 
 from anabranch.cli.located import contexts
 from anabranch.cli.migrations import render
+from anabranch.cli.migrations.asking import loaded
 from anabranch.cli.migrations.discover import WATCH, WatchOption
 from anabranch.cli.output import Format, FormatOption, emit
 from anabranch.cli.running import on_context, run
-from anabranch.config import migration_file
 from anabranch.config.units import parse_interval
 from anabranch.migration.spec import Migration
 from anabranch.model.cluster import ClusterContext
@@ -32,7 +32,7 @@ def plan(
 
     The file's format: docs/reference/migration-file.md. What is looked at: docs/how-to/migrate.md.
     """
-    migration = migration_file.load(file)
+    migration = loaded(file)
     known = contexts(ctx)
     clusters = known.get(migration.source), known.get(migration.target)
     watch_s = parse_interval(watch, "migrate plan", "--watch") / 1000

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.config.migration_file import migration_fields
 from anabranch.errors import RefusedError
+from anabranch.migration.check import check_sound
 from anabranch.migration.fences import asked_of
 from anabranch.migration.kept import StoredMigration
 from anabranch.migration.spec import Migration, Wave
 from anabranch.migration.standing import WaveStanding, WaveState, WaveVerb
 from anabranch.model.plans import REQUEST, plan_hash
-from anabranch.operations.migrations import plan as migration_plan
 from anabranch.operations.migrations.hold import ChangedMigration
 from anabranch.operations.migrations.known import known, standings
 
@@ -99,7 +99,7 @@ async def plan(stored: StoredMigrations, wanted: Migration) -> SetPlan:
         if after is None or before.topics != after.topics or before.order is not after.order or not same_clusters:
             raise MovedWaveError(wanted.name, name, stands.state.value)
         _check_under_way(wanted, stands, after)
-    migration_plan.check_sound(wanted)
+    check_sound(wanted)
     fields = migration_fields(wanted)
     hash_ = plan_hash(found.kept.revision, fields)
     return SetPlan(wanted.name, found.kept.document, fields, hash_, found.kept, len(found.runs))

@@ -20,7 +20,7 @@ from anabranch.model.acls import Acl
 from anabranch.model.counted import counted
 from anabranch.model.plans import REQUEST
 from anabranch.model.reasons import Reason
-from anabranch.operations.migrations import fencing, looking, ready
+from anabranch.operations.migrations import fencing, purging, ready
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
 from anabranch.operations.migrations.found import tail_told
@@ -162,7 +162,7 @@ def _rules_told(rules: Sequence[Acl], what: str) -> str:
 _TOLD: Mapping[StepKind, Callable[[Scene], Awaitable[str]]] = {
     StepKind.FENCE: _fence,
     StepKind.FENCE_GROUPS: _fence_groups,
-    StepKind.PURGE: looking.purged_told,
+    StepKind.PURGE: purging.purged_told,
 }
 """What steps would do that change something, as far as that is told."""
 

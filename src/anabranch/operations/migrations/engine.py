@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.between_leaders import is_between_leaders
-from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, postponed, put_back, turned
+from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, may_take_ms, postponed, put_back, turned
 from anabranch.migration.steps import MigrationStep
 
 PAUSE_S = 0.2
@@ -89,21 +90,32 @@ async def carry_out(
             is_late = not (kept.cancelled or kept.run.lost) and waited[0] == kept.run.at
             await journals.write(kept, turned(kept.run, now_ms(), f"{why}: {waited[1]}" if is_late else why))
             continue
-        waits = await (_do if move is NextMove.DO else _put_back)(journals, kept, steps, now_ms)
+        told = waited[1] if waited[0] == kept.run.at else ""
+        go = partial(_do, told=told) if move is NextMove.DO else _put_back
+        waits = await go(journals, kept, steps, now_ms)
         if waits:
             waited = kept.run.at, waits
             await tell(kept.run, waits)
             await sleep(PAUSE_S)
 
 
-async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int]) -> str:
-    """Do the next step; returns why it is not done yet, empty where it is, or the run was turned back."""
+async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int], told: str = "") -> str:
+    """Do the next step; returns why it is not done yet, empty where it is, or the run was turned back.
+
+    It is broken off where it would hold applications up for too long; ``told`` is what it has waited for before.
+    """
     step = kept.run.step
     assert step is not None
     if not kept.run.is_begun:
         kept = await journals.write(kept, begun(kept.run))
+    began, longest = now_ms(), may_take_ms(kept.run, now_ms())
     try:
-        result = await steps.do(kept.run, step)
+        async with asyncio.timeout(None if longest is None else longest / 1000) as limit:
+            result = await steps.do(kept.run, step)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return told or f"it was not done after {(now_ms() - began) / 1000:.1f} s"
     except NotYetError as error:
         return error.message
     except AnabranchError as error:

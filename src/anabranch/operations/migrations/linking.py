@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.migration.inherited import IDS
+from anabranch.migration.inherited import COPIED, IDS
 from anabranch.migration.legs import Leg
+from anabranch.migration.standing import WaveVerb
 from anabranch.migration.steps import translated_by
 from anabranch.model.caughtup import remaining_of
 from anabranch.model.lane import LaneKey
@@ -19,7 +20,7 @@ from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
 from anabranch.operations.links.show import show
 from anabranch.operations.links.status import stored
-from anabranch.operations.migrations import looking
+from anabranch.operations.migrations import emptying, looking
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
@@ -37,10 +38,12 @@ async def create_link(scene: Scene) -> Result:
 async def delete_link(scene: Scene) -> None:
     """Forget the leg's link, if it is the one that was made for the wave, and delete the topics that it made.
 
-    Without its offset map nobody could go on with what it copied.  The topics go first, as only the link says which
-    they are.  Raises NotYetError until they are gone.
+    Without its offset map nobody could go on with what it copied.  The topics go first, and the copies in others, as
+    only the link says which they are.  Raises NotYetError until they are gone.
     """
     await looking.delete_made(scene)
+    if found := await copied(scene):
+        await emptying.empty(scene.there, await emptying.cuts(scene.there, found, found))
     await _delete(scene.there, scene.leg.spec())
 
 
@@ -140,9 +143,21 @@ async def end_link(scene: Scene) -> None:
 
 
 async def stop_link(scene: Scene) -> Result:
-    """``end_link``, for good."""
+    """``end_link``, for good; a cancel writes down up to where topics that the migration did not make hold copies."""
     await end_link(scene)
-    return None
+    if scene.run.what != WaveVerb.CANCEL.value:
+        return None
+    found = await copied(scene)
+    return {COPIED: found} if found else None
+
+
+async def copied(scene: Scene) -> emptying.Copied:
+    """What is known of the copies of the leg's link in topics that the migration did not make."""
+    with suppress(UnknownLinkError):
+        _, record = await stored(scene.there, scene.leg.link)
+        if _is_ours(record.wanted.spec, scene.leg.spec()):
+            return await emptying.copied(scene, looking.kept_topics(scene))
+    return {}
 
 
 async def run_reverse(scene: Scene) -> Result:

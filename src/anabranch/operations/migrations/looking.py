@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from anabranch.errors import RefusedError
@@ -10,12 +10,11 @@ from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.errors import UNKNOWN_TOPIC
-from anabranch.migration.inherited import ABSENT, IDS
+from anabranch.migration.inherited import ABSENT
 from anabranch.migration.legs import Leg
-from anabranch.migration.lost import DOUBTS
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
-from anabranch.migration.words import named, verb
+from anabranch.migration.words import named
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
@@ -55,8 +54,8 @@ class HoldsRecordsError(RefusedError):
 
     _message = "wave {wave}: on {cluster} {topics} has records that are none of its copies"
     _hint = (
-        "where an earlier start made it: `anabranch migrate cancel {migration} --wave {wave} --purge --confirm {wave} "
-        "--execute`; else delete it by hand"
+        "where an earlier start made them: `anabranch migrate cancel {migration} --wave {wave} --purge "
+        "--confirm {wave} --execute`; else delete the topic by hand"
     )
 
 
@@ -67,7 +66,8 @@ async def look(scene: Scene) -> Result:
     """
     await check_clusters(scene)
     await check_empty(scene.there, scene.leg)
-    return {ABSENT: sorted(await _missing(scene.there, scene.leg.topics.values()))}
+    topics = set(scene.leg.topics.values())
+    return {ABSENT: sorted(topics - set(await those_there(scene.there, topics)))}
 
 
 async def check_empty(target: Cluster, leg: Leg) -> None:
@@ -75,8 +75,7 @@ async def check_empty(target: Cluster, leg: Leg) -> None:
 
     What a link has copied before, and was deleted then, would be there twice: a new one begins at the beginning.
     """
-    names = sorted(leg.topics.values())
-    there = sorted(set(names) - await _missing(target, names))
+    there = await those_there(target, leg.topics.values())
     answer = await target.metadata(there) if there else None
     found = {} if answer is None else {name: answer.topics[name].partitions for name in there}
     logs = await ends(target, [TopicPartition(name, at) for name, parts in found.items() for at in parts])
@@ -97,7 +96,7 @@ async def delete_made(scene: Scene) -> None:
     filled = {topic.target: topic.target_id.uuid for topic in links.topics_of(scene.leg.link)}
     answer = await scene.there.metadata(sorted(filled))
     made = {name for name in filled if name in absent and answer.topics[name].id == filled[name]}
-    await _delete_topics(scene.there, sorted(made))
+    await delete_topics(scene.there, sorted(made))
 
 
 def made_topics(start: WaveRun | None) -> tuple[str, ...]:
@@ -115,60 +114,26 @@ async def made_ids(scene: Scene) -> dict[str, str]:
     return {name: str(id_) for name, id_ in sorted(found.items()) if id_ != TopicId.ZERO}
 
 
-async def purge(scene: Scene) -> Result:
-    """Delete the topics that the migration made; raises NotYetError until they are gone.
-
-    Which these are stands in the run itself, as it was begun: what the wave's start wrote down.  A topic that was
-    deleted since, and made again by somebody else, stays.
-    """
-    gone, others = await _to_purge(scene)
-    await _delete_topics(scene.there, gone)
-    told = [f"topic {name} of {scene.there.name} is not the one that the migration made: it stays" for name in others]
-    return {"purged": gone, **({DOUBTS: told} if told else {})}
+def kept_topics(scene: Scene) -> list[str]:
+    """The wave's topics on the target that the migration did not make."""
+    return sorted(set(scene.leg.topics.values()) - set(made_topics(scene.run)))
 
 
-async def purged_told(scene: Scene) -> str:
-    """Which topics a purge would delete, and which of the wave it leaves alone."""
-    gone, _ = await _to_purge(scene)
-    stay = sorted(set(scene.leg.topics.values()) - set(gone))
-    told = f"{named(sorted(gone), 'topic')} would be deleted" if gone else "no topic would be deleted"
-    return f"{told}; {named(stay, 'topic')}, which it did not make, {verb(stay, 'stays', 'stay')}" if stay else told
+async def delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:
+    """Delete those that are there; raises NotYetError until they are gone."""
+    for topic in await those_there(cluster, topics):
+        await admin.delete_topic(cluster, topic)
+    if left := await those_there(cluster, topics):
+        raise NotYetError(f"{cluster.name} still has topic {left[0]}")
 
 
-async def _to_purge(scene: Scene) -> tuple[list[str], list[str]]:
-    """The topics that a purge deletes, and those of the same names that somebody else has created since."""
-    made = made_topics(scene.run)
-    ids: Mapping[str, str] = scene.run.result(StepKind.LOOK, scene.wave.name).get(IDS, {})
-    others = await _made_again(scene.there, {name: ids[name] for name in made if name in ids})
-    return [name for name in made if name not in others], others
-
-
-async def _made_again(cluster: Cluster, ids: Mapping[str, str]) -> list[str]:
-    """Topics that have another id than they had."""
-    answer = await cluster.metadata(sorted(ids))
-    there = {name: TopicId(answer.topics[name].id) for name in set(ids) - await _missing(cluster, ids)}
-    return sorted(name for name, id_ in there.items() if id_ != TopicId.ZERO and str(id_) != ids[name])
-
-
-async def _delete_topics(cluster: Cluster, topics: Sequence[str]) -> None:
-    missing = await _missing(cluster, topics)
-    for topic in topics:
-        if topic not in missing:
-            await admin.delete_topic(cluster, topic)
-    if left := set(topics) - await _missing(cluster, topics):
-        raise NotYetError(f"{cluster.name} still has topic {min(left)}")
-
-
-async def _missing(cluster: Cluster, topics: Iterable[str]) -> set[str]:
-    """Those of some topics that a cluster does not have."""
-    names = sorted(topics)
-    if not names:
-        return set()
-    answer = await cluster.metadata(names)
-    missing = set()
-    for name, topic in answer.topics.items():
+async def those_there(cluster: Cluster, topics: Iterable[str]) -> list[str]:
+    """Those of some topics that a cluster has, sorted; raises ClusterError."""
+    names = set(topics)
+    answer = await cluster.metadata(sorted(names)) if names else None
+    for name, topic in ({} if answer is None else answer.topics).items():
         if topic.error == UNKNOWN_TOPIC:
-            missing.add(name)
+            names.discard(name)
         else:
             cluster.check(topic.error, "Describe", f"topic {name}")
-    return missing
+    return sorted(names)

@@ -36,22 +36,6 @@ _WOULD_BE_REFUSED = "a switch would be refused"
 
 
 @dataclass(eq=False)
-class InvalidMigrationError(RefusedError):
-    """A migration that contradicts itself; ``reasons`` are all of its faults."""
-
-    name: str
-    reasons: tuple[Reason, ...]
-
-    @property
-    def message(self) -> str:
-        return f"migration {self.name!r} cannot be: {'; '.join(reason.what for reason in self.reasons)}"
-
-    @property
-    def hint(self) -> str:
-        return self.reasons[0].fix
-
-
-@dataclass(eq=False)
 class MigrationRefusedError(RefusedError):
     """What was found on the clusters forbids to start a migration; its plan says what."""
 
@@ -127,7 +111,7 @@ async def plan(
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
-    found = check_sound(migration)
+    found = check.check_sound(migration)
     here, there = await asyncio.gather(
         take_inventory(source, watch_s=watch_s), take_inventory(target, watch_s=0.0, is_copied_to=True)
     )
@@ -154,14 +138,6 @@ async def plan(
         _hash(part, here, there, waves),
         part,
     )
-
-
-def check_sound(migration: Migration) -> tuple[Reason, ...]:
-    """What is worth a look in a migration that has no faults; raises InvalidMigrationError for one that has."""
-    found = check.check(migration)
-    if faults := errors(found):
-        raise InvalidMigrationError(migration.name, faults)
-    return found
 
 
 def check_allowed(planned: MigrationPlan) -> None:

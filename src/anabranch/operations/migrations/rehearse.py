@@ -17,6 +17,7 @@ from anabranch.kafka import groups as kafka_groups
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.log import KeyedLog
 from anabranch.kafka.settling import until_led
+from anabranch.migration.check import check_sound
 from anabranch.migration.pause import pause_of
 from anabranch.migration.rehearsal import Rehearsal, rehearsal_of
 from anabranch.migration.run import WaveRun, WaveRunState
@@ -29,7 +30,6 @@ from anabranch.model.groups import Commit
 from anabranch.model.plans import REQUEST, check_holds, plan_hash
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.groups.commits import read_groups
-from anabranch.operations.migrations import plan as migration_plan
 from anabranch.operations.migrations import waves
 from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.engine import KeptRun, carry_out
@@ -82,7 +82,7 @@ class RehearsalPlan:
 
 def rehearsal(migration: Migration, wave: str) -> Rehearsal:
     """What would be rehearsed of a wave; raises InvalidMigrationError, NoWaveError."""
-    migration_plan.check_sound(migration)
+    check_sound(migration)
     found = migration.wave(wave)
     if found is None:
         raise NoWaveError(migration.name, wave)

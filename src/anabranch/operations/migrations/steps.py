@@ -26,6 +26,7 @@ from anabranch.operations.migrations import (
     lost,
     lost_groups,
     positions,
+    purging,
     ready,
 )
 from anabranch.operations.migrations.desk import MigrationDesk, Result, Scene
@@ -193,9 +194,9 @@ async def _lead(scene: Scene) -> Result:
 
 async def _stop_link(scene: Scene) -> Result:
     """The last of what a switch does: by then it can be told for how long each topic was not written to."""
-    await linking.stop_link(scene)
+    noted = await linking.stop_link(scene)
     if all(step.kind is not StepKind.PIN for step in scene.run.steps) or scene.run.lost or scene.run.goes_without:
-        return None
+        return noted
     return {LAST: await ending.last_written(scene)}
 
 
@@ -241,7 +242,7 @@ _DO: Mapping[StepKind, Does] = {
     StepKind.FIND_TAIL: found.find_tail,
     StepKind.RESUME_LINK: linking.let_copy,
     StepKind.DELETE_LINK: linking.forget_link,
-    StepKind.PURGE: looking.purge,
+    StepKind.PURGE: purging.purge,
 }
 _UNDO: Mapping[StepKind, Undoes] = {
     StepKind.CREATE_LINK: linking.delete_link,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from anabranch.migration.check import check_sound
 from anabranch.model.accounts import Role
 from anabranch.operations.migrations import access
 from anabranch.operations.migrations.access import AccessPlan, AccessReport
-from anabranch.operations.migrations.plan import check_sound
 from anabranch.service.reach import Reach
 from anabranch.service.verb import Verb
 from anabranch.service.verbs.migration_known import FILE, both_clusters, file_subject, files

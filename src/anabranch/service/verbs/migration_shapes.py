@@ -127,7 +127,7 @@ class ReconcileRequest(WaveRequest):
 
 
 class CancelRequest(WaveRequest):
-    """A wave that stays on the source; ``purge`` deletes the topics that the migration made on the target."""
+    """A wave that stays on the source; ``purge`` deletes the target's topics made for it, and other copies."""
 
     purge: bool = False
 

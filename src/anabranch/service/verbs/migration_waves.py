@@ -56,7 +56,7 @@ async def _run_plan(reach: Reach, request: WaveRequest, verb: WaveVerb, asked: W
     known = await read_migration(reach, request.migration)
     stands = known.stands(request.wave)
     runs = [run_of(run.journal) for run in known.runs_of(request.wave)]
-    results = inherited(stands.leg_of(verb, asked), verb, runs, purge=asked.purge)
+    results = inherited(stands.leg_of(verb, asked), verb, runs)
     made = key_of(StepKind.LOOK, request.wave) in results
     purges = asked.purge and (made or stands.state is not WaveState.PLANNED)
     run = waves.planned_run(stands, verb, uuid.uuid4().hex, now_ms(), results, replace(asked, purge=purges))
