@@ -195,13 +195,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "a start that is taken back deletes what another link of its name has copied",
     ),
     Mutant(
-        "migration-step-holds-for-ever",
-        "operations/migrations/engine.py",
-        "asyncio.timeout(None if longest is None else longest / 1000)",
-        "asyncio.timeout(None)",
-        "a step that takes too long itself holds applications up beyond the longest pause",
-    ),
-    Mutant(
         "migration-cancel-deletes-what-others-made",
         "operations/migrations/looking.py",
         "if name in absent and answer.topics[name].id == filled[name]}",
