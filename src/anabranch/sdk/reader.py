@@ -80,7 +80,7 @@ class RoutedReader(GivingReader):
         self._is_registered = False
         # It does not keep this alive, by which its thread is ended.
         itself = weakref.ref(self)
-        self._waiting = Waiting(lambda: (one := itself()) is None or one._orders.lost)
+        self._waiting = Waiting(lambda: (one := itself()) is None or one._gives_up())
         peers.join(self)
 
     def gave(self, metadata: object) -> bool:
@@ -242,11 +242,7 @@ class RoutedReader(GivingReader):
                         continue
                     left = False
                 else:
-                    if self._tries_until is None:  # across calls: the application may poll in short waits
-                        self._tries_until = monotonic() + _TRY_S
-                    left = self._leave(gives_up=monotonic() > self._tries_until)
-                    if left:
-                        self._tries_until = None
+                    left = self._leave()
             if not left and until is not None and monotonic() >= until:
                 return False
 
@@ -284,12 +280,27 @@ class RoutedReader(GivingReader):
 
     # -- leaving and going on --------------------------------------------------------------------------
 
-    def _leave(self, gives_up: bool) -> bool:
+    def _gives_up(self) -> bool:
+        """Whether the cluster that it is to leave is waited for no more: it is lost, or has taken no commit for long.
+
+        The time goes on across calls, since the application may poll in short waits.
+        """
+        with self._changed:
+            orders = self._orders
+            if orders.lost or orders.switch or orders.phase is not Phase.PAUSING:
+                self._tries_until = None
+                return orders.lost
+            if self._tries_until is None:
+                self._tries_until = monotonic() + _TRY_S
+            return monotonic() > self._tries_until
+
+    def _leave(self) -> bool:
         """Commit what the application has handed over, and leave the group; whether it was done.
 
         A cluster that takes no commits keeps it there; unless a switch waits, the client gives up in the end: what was
         not committed is read again.
         """
+        self._gives_up()  # from now on it is counted
         inner = self._inner
         cluster = self._era.cluster
         self._settling.end()
@@ -298,19 +309,18 @@ class RoutedReader(GivingReader):
         left = self._left if inner is None and self._left.cluster == cluster else Left(cluster)
         if inner is not None and self._orders.lost:
             positions = [] if self._is_by_commits() else self._positions(inner)
-            left, self._inner = self._stand_alone(positions), None
-            self._partitions.clear()
-            # It would wait for the cluster until the group's session is over.
-            threading.Thread(target=inner.close, name="anabranch-lost", daemon=True).start()
+            left = self._stand_alone(positions)
+            self._give_up(inner)
         elif inner is not None:
+            gave_up = False
             try:
                 left = self._waiting.answer(lambda: self._stand(inner))
             except KafkaException as error:
                 with self._changed:
                     if not self._orders.lost:  # else it is only waited for no more: the next turn leaves without it
                         self._counts.failed(str(error))
-                    kept = bool(self._orders.switch) or not gives_up
-                if kept:
+                    gave_up = self._gives_up() and not self._orders.lost
+                if not gave_up:
                     return False
                 LOG.warning("cluster %s takes no commit: %s; what it has not is read again", cluster, error)
             with self._changed:
@@ -319,7 +329,10 @@ class RoutedReader(GivingReader):
                 self._left, self._leaves = left, True
                 self._heed()
             try:
-                inner.close()
+                if gave_up:
+                    self._give_up(inner)
+                else:
+                    inner.close()
             finally:
                 self._leaves, self._inner = False, None
                 self._partitions.clear()
@@ -336,6 +349,12 @@ class RoutedReader(GivingReader):
                 self._orders.left()
             self._heed()
         return True
+
+    def _give_up(self, inner: Any) -> None:
+        """Have a client of a cluster that does not answer close by itself: that waits until its session is over."""
+        self._inner = None
+        self._partitions.clear()
+        threading.Thread(target=inner.close, name="anabranch-lost", daemon=True).start()
 
     def _hand(self, switch: str) -> None:
         """Answer a switch, by what counts on the cluster where the service has it, which it may not have reached yet.

@@ -132,3 +132,42 @@ def test_a_consumer_that_is_led_on_gives_up_a_cluster_that_takes_no_commits(monk
     made = len(PlainConsumer.made)
     until(lambda: consumer.poll(0.01) is None and len(PlainConsumer.made) > made)
     assert consumer.route.cluster == "new"
+
+
+@pytest.mark.parametrize("waits_in", ["commit", "close", "its own commit"])
+def test_a_consumer_that_is_led_on_does_not_wait_in_a_cluster_that_answers_nothing(
+    monkeypatch: pytest.MonkeyPatch, waits_in: str
+) -> None:
+    """U4: neither in what it commits itself as it leaves, nor in its end, nor in what the application commits."""
+    put_in(monkeypatch)
+    monkeypatch.setattr(reader, "_TRY_S", 0.3)
+    answers = threading.Event()
+
+    def hangs(*_: Any, **__: Any) -> list[Any]:
+        assert answers.wait(TIMEOUT_S)
+        raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
+
+    def fails(*_: Any, **__: Any) -> list[Any]:
+        raise KafkaException(KafkaError(KafkaError._WAIT_COORD))
+
+    consumer = Consumer({**SETTINGS, "group.id": "g", "enable.auto.commit": waits_in != "its own commit"})
+    consumer.subscribe(["a"])
+    PlainConsumer.made[-1].given(("a", 0))
+    PlainConsumer.made[-1].comes = [Message(topic="a", partition=0, offset=4, value=b"v")]
+    assert consumer.poll(0).offset() == 4
+    monkeypatch.setattr(PlainConsumer, "commit", fails if waits_in == "close" else hangs)
+    if waits_in == "close":
+        monkeypatch.setattr(PlainConsumer.made[-1], "close", lambda: answers.wait(TIMEOUT_S))
+    else:
+        monkeypatch.setattr(PlainConsumer, "committed", hangs)
+    try:
+        Told.last.cluster = "new"
+        Told.last.tell()
+        if waits_in == "its own commit":
+            with pytest.raises(KafkaException, match="the cluster does not answer"):
+                consumer.commit(asynchronous=False)
+        made = len(PlainConsumer.made)
+        until(lambda: consumer.poll(0.01) is None and len(PlainConsumer.made) > made)
+        assert consumer.route.cluster == "new" and not answers.is_set()
+    finally:
+        answers.set()
