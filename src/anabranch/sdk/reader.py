@@ -318,7 +318,7 @@ class RoutedReader(GivingReader):
             except KafkaException as error:
                 with self._changed:
                     if not self._orders.lost:  # else it is only waited for no more: the next turn leaves without it
-                        self._counts.failed(str(error))
+                        self.reported(str(error))
                     gave_up = self._gives_up() and not self._orders.lost
                 if not gave_up:
                     return False

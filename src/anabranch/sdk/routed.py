@@ -56,9 +56,10 @@ class RoutedClient(Led):
             return self._orders.follows(route)
 
     def reported(self, words: str) -> None:
-        """Something went wrong that the application was told, too."""
+        """Something went wrong that the application was told, too; it is told by the cluster where the client is."""
         with self._changed:
-            self._counts.failed(words)
+            here = self._orders.route
+            self._counts.failed(words if here is None else f"{here.cluster}: {words}")
 
     def _reporting(self) -> Callable[[Any], None]:
         """``reported`` as a callback of the library's, which keeps nobody alive."""

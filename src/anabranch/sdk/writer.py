@@ -163,7 +163,7 @@ class RoutedWriter(RoutedClient):
         with self._changed:
             self._detours += 1
             if not isinstance(error, BufferError):
-                self._counts.failed(str(error))
+                self.reported(str(error))
 
     def _learn(self, topic: str) -> None:
         """Have the service say where a topic leads; raises MayNotError, RouteProblemError, NoRouteError."""

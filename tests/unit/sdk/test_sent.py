@@ -131,7 +131,7 @@ def test_errors_of_a_client_that_was_left_are_not_told() -> None:
     assert told == [error]
     PlainProducer.made[1].config["error_cb"](error)
     assert told == [error, error] and producer.is_switching is False
-    assert (producer.figures().errors, producer.figures().last_error) == (2, str(error))
+    assert (producer.figures().errors, producer.figures().last_error) == (2, f"new: {error}")
 
 
 def test_a_client_that_cannot_be_made_leaves_the_one_of_before_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
