@@ -124,7 +124,8 @@ def _clock(seen: Inventory) -> Iterator[Reason]:
 def _wave(wave: Wave, source: Inventory, estimate: Estimate, homes: Mapping[str, str]) -> Iterator[Reason]:
     for name in wave.topics:
         if name not in source.topics:
-            yield _error(f"there is no topic {name} on {source.context}", "correct its name, or leave it out")
+            fix = "correct its name, leave it out, or grant DESCRIBE on it: brokers do not list what may not be seen"
+            yield _error(f"there is no topic {name} on {source.context}", fix)
     topics = [source.topics[topic] for topic in wave.topics if topic in source.topics]
     yield from _groups(wave, source, homes)
     yield from _writers(wave, source, topics)

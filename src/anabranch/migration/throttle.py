@@ -132,7 +132,8 @@ def decide(
     if is_stopped and not any(one.kind.pauses for one in raised):
         reasons.append(f"copying goes on once all brokers have been there for {CALM_MS // 1000} s")
     if rate is not None and not is_paused:
-        reasons.append(f"slowed down to {rate_words(together or 0)} of {rate_words(top)}")
+        goes_on = "" if raised else f": no factor is raised any more, and after {CALM_MS // 1000} s of that it rises"
+        reasons.append(f"slowed down to {rate_words(together or 0)} of {rate_words(top)}{goes_on}")
     own = {link: PAUSED_RATE if link in still else _least(rate, limits.links.get(link)) for link, rate in rates.items()}
     return after, ThrottleDecision(own, is_paused, tuple(reasons), factors)
 

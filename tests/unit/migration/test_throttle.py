@@ -185,6 +185,8 @@ def test_it_is_halved_again_only_once_the_last_time_can_have_helped_and_rises_ev
     assert decision.rates == {LINK.link: FLOOR_RATE}
     state, decision = after(wanted, [(GOOD, CALM_MS - 1)], state)
     assert decision.rates == {LINK.link: FLOOR_RATE}
+    calm = f"no factor is raised any more, and after {CALM_MS // 1000} s of that it rises"
+    assert decision.reasons[-1].endswith(f" of 80.0 MB/s: {calm}")
     state, decision = after(wanted, [(GOOD, 1), (GOOD, RISE_MS // 8 - 1)], state)
     assert decision.rates == {LINK.link: FLOOR_RATE + 10 * MB}
     _, decision = after(wanted, [(GOOD, 10_000)] * 6, state)
