@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +23,10 @@ from anabranch.migration.run import WaveRun, key_of
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.migration.steps import Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
+from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.discover import Discovered, discover
@@ -162,6 +165,23 @@ def test_a_migration_that_contradicts_itself_is_refused_with_all_faults(both: La
         planned(both, Migration("move", "old", "new", (wave, replace(wave, name="b"))))
     assert len(error.value.reasons) == 3
     assert "topic orders belongs to waves a, b" in error.value.message
+
+
+def test_a_secret_that_java_would_not_read_is_told_before_anything_is_copied(both: Lab, tmp_path: Path) -> None:
+    """Comparisons would fail, and a rehearsal with them; copying would not."""
+    (tmp_path / "secret").write_text("abc\n")
+    login = PasswordLogin(SaslMechanism.SCRAM_SHA_512, "us", SecretRef(SecretKind.FILE, str(tmp_path / "secret")))
+    context = ClusterContext("old", ("h:1",), Security(SecurityProtocol.SASL_PLAINTEXT, login=login))
+    wave = Wave("orders", ("orders",), ("shop",), fences=(FenceKind.OBSERVE,))
+    made = Migration("move", "old", "new", (wave,))
+    found = between(
+        both.source,
+        both.target,
+        lambda here, there: plan(here, there, made, watch_s=0.0, contexts=(context, replace(context, name="new"))),
+    )
+    told = [reason for reason in found.reasons if "ends with a line break" in reason.what]
+    assert [reason.severity for reason in told] == [Severity.WARNING] * 2
+    assert told[0].what.startswith("context 'old': ") and told[0].fix.startswith("printf")
 
 
 def test_what_forbids_a_migration_is_told_in_the_plan(both: Lab) -> None:

@@ -7,7 +7,7 @@ It changes nothing.  What both clusters hold is looked at once for all waves; ea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anabranch.config.migration_file import migration_fields
@@ -21,6 +21,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.preflight import preflight
 from anabranch.migration.spec import Migration, Wave, WaveOrder
 from anabranch.migration.steps import MigrationStep, Part, parts, start_steps, switch_steps
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
@@ -31,6 +32,7 @@ from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.jobs import job_reasons
 from anabranch.operations.migrations.looking import HoldsRecordsError, check_empty
+from anabranch.spark.verify.options import UnreadableByJvmError, options
 
 _WOULD_BE_REFUSED = "a switch would be refused"
 
@@ -103,11 +105,17 @@ class MigrationPlan:
 
 
 async def plan(
-    source: Cluster, target: Cluster, migration: Migration, only: Collection[str] = (), *, watch_s: float
+    source: Cluster,
+    target: Cluster,
+    migration: Migration,
+    only: Collection[str] = (),
+    *,
+    watch_s: float,
+    contexts: Iterable[ClusterContext] = (),
 ) -> MigrationPlan:
     """Look at both clusters and the checkpoints of jobs; every reason against the migration is in the plan.
 
-    ``only`` are the waves that are planned, by default all of them.
+    ``only`` are the waves that are planned, by default all of them, ``contexts`` how comparisons reach both clusters.
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
@@ -134,10 +142,19 @@ async def plan(
         migration.target,
         there.cluster_id,
         tuple(waves),
-        (*found, *reasons[""], *of_access),
+        (*found, *reasons[""], *of_access, *_for_java(contexts)),
         _hash(part, here, there, waves),
         part,
     )
+
+
+def _for_java(contexts: Iterable[ClusterContext]) -> Iterator[Reason]:
+    """What of contexts Kafka's Java client cannot be given, by which copies are compared."""
+    for context in contexts:
+        try:
+            options(context)
+        except UnreadableByJvmError as error:
+            yield Reason.found(Severity.WARNING, f"{error.message}; comparisons and rehearsals would fail", error.hint)
 
 
 def check_allowed(planned: MigrationPlan) -> None:
