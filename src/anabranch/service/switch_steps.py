@@ -45,6 +45,8 @@ from anabranch.store.switches import SwitchTakenError
 WAIT_S, LIVE_S = 0.1, 1.0
 """Between two looks at what is waited for, and at who is live, of whom there may be thousands."""
 SAY_S = 1.0
+SILENT_S = 1.0
+"""How long a cluster must not have answered to be said not to: a look that the deadline cuts off says nothing."""
 LOOK_LOST_S, LOST_S = 2.0, 10.0
 """How often a cluster is asked whether it is there, and how long it must not have answered to be taken for lost."""
 
@@ -256,11 +258,16 @@ class SwitchSteps:
                 for name, end in (journal.ends or {}).get(before, {}).items()
                 if TopicPartition.parse(name).topic in topics
             }
+            asked = monotonic()
             try:
                 async with asyncio.timeout(None if journal.is_bound else (journal.deadline_ms - now_ms()) / 1000):
                     left = await moving.uncopied(self._clusters.cluster(after), journal.links[pair], wanted)
-            except (AnabranchError, TimeoutError) as error:
-                self._say(error.message if isinstance(error, AnabranchError) else f"{after} does not answer")
+            except AnabranchError as error:
+                self._say(error.message)
+                return False
+            except TimeoutError:
+                if monotonic() - asked >= SILENT_S:
+                    self._say(f"{after} does not answer")
                 return False
             if left:
                 self._say(f"not copied yet: {left[0]}" + (f" and {len(left) - 1} more" if len(left) > 1 else ""))

@@ -1183,6 +1183,44 @@ def test_a_switch_whose_new_cluster_does_not_answer_is_given_up(
     run(test())
 
 
+@pytest.mark.parametrize(
+    ("was", "silent_s", "why"),
+    [
+        ("sales-0 up to 7", 60.0, "not copied yet: sales-0 up to 7"),
+        ("", 60.0, "what was written last is being copied"),
+        ("sales-0 up to 7", 0.0, "new does not answer"),
+    ],
+)
+def test_a_look_that_the_deadline_cuts_off_is_not_why_a_switch_is_given_up(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch, was: str, silent_s: float, why: str
+) -> None:
+    """Also where nobody acted until then: a cluster that was asked only just now is not said not to answer."""
+
+    async def uncopied(*_: object) -> tuple[str, ...]:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    monkeypatch.setattr(switch_steps, "SILENT_S", silent_s)
+
+    async def test() -> None:
+        here = await store.node()
+        await here.register(W, WRITER)
+        await here.begin()
+        await here.step()
+        await here.hand_over(W)
+        while here.journal.state is not SwitchState.DRAINING:
+            await here.step()
+        if was:
+            world.uncopied = (was,)
+            assert not await here.step()
+        monkeypatch.setattr(moving, "uncopied", uncopied)
+        await here.switching.keep(replace(here.journal, deadline_ms=now_ms() - 1), here.taken.revision)
+        journal = await here.go_on()
+        assert (journal.state, journal.why) == (SwitchState.CANCELLED, f"it was not done in time: {why}")
+
+    run(test())
+
+
 @pytest.mark.parametrize("when_lost", list(WhenLost))
 @pytest.mark.parametrize("state", ["preparing", "draining", "moving", "published"])
 def test_an_old_cluster_that_dies_while_a_switch_is_under_way_is_waited_for_or_left_by_what_is_known(
