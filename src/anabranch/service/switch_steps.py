@@ -300,8 +300,26 @@ class SwitchSteps:
             if found is None:
                 return None
             starts |= found
+        doubts += await self._unheard(journal)
         self._moved = journal.id
         return replace(journal, starts=starts, doubts=tuple(doubts))
+
+    async def _unheard(self, journal: Switch) -> list[str]:
+        """Consumers that were not heard of for so long that they were not waited for, and may go on all the same.
+
+        One that has paused, and cannot say so, reads on from where its group has committed; where that has nothing it
+        begins by itself.
+        """
+        known = {one.id for one in await self._registry.every()}
+        return [
+            f"{one.words}: it was not heard of, and has not said where it stands: where nothing is committed it begins "
+            f"on {one.after} by itself"
+            for client_id, one in journal.named.items()
+            if one.role is ClientRole.CONSUMER
+            and one.before not in journal.lost
+            and client_id in known
+            and client_id not in journal.ready
+        ]
 
     async def _moved_without(self, journal: Switch, pair: Pair) -> list[str] | None:
         """What is in doubt once the groups of a lost cluster are moved by what clients handed over; None to wait."""

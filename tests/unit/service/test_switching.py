@@ -920,6 +920,33 @@ def test_a_consumer_of_no_group_begins_where_it_paused(store: Store, world: Worl
     run(test())
 
 
+def test_a_consumer_that_was_not_heard_of_is_in_doubt(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have paused, and go on there: where its group has committed nothing, by its own settings alone."""
+
+    async def nobody(*_: object) -> frozenset[str]:
+        return frozenset()
+
+    monkeypatch.setattr(switch_steps, "may_act", nobody)
+
+    async def test() -> None:
+        here, gone = await store.node(), "4" * 32
+        for client, query in ((R, READER), (A, READER), (W, WRITER), (gone, READER)):
+            await here.register(client, query)
+        await here.begin()
+        await here.step()
+        await here.hand_over(A, positions={"sales-0": 6})
+        await here.registry.remove(ACCOUNT, gone)
+        assert (await here.go_on()).state is SwitchState.DONE
+        assert here.journal.doubts == (
+            "consumer shop (host-1, pid 42): it was not heard of, and has not said where it stands: "
+            "where nothing is committed it begins on new by itself",
+        )
+
+    run(test())
+
+
 def test_what_is_in_doubt_of_producers_of_a_lost_cluster_is_told_without_any_group(
     store: Store, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
