@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +23,10 @@ from anabranch.migration.run import WaveRun, key_of
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.migration.steps import Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import DAY_MS, now_ms
+from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
+from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.discover import Discovered, discover
@@ -34,6 +37,7 @@ from anabranch.operations.migrations.plan import (
     MigrationPlan,
     MigrationRefusedError,
     check_allowed,
+    compared,
     plan,
 )
 from anabranch.operations.migrations.steps import ClusterSteps
@@ -145,6 +149,22 @@ def test_a_cluster_that_is_not_the_one_of_the_migration_is_refused(both: Lab) ->
     with pytest.raises(AnotherClusterError, match="and the migration is about another") as error:
         between(both.source, both.target, look)
     assert error.value.hint == "correct the context: `anabranch context test new`"
+
+
+def test_a_secret_that_java_cannot_use_is_told_before_the_start(both: Lab, tmp_path: Path) -> None:
+    """Copying logs in with it, and the comparison would not; the plan stays the same one."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret\n")
+    login = PasswordLogin(SaslMechanism.SCRAM_SHA_512, "admin", SecretRef(SecretKind.FILE, str(secret)))
+    context = ClusterContext("new", ("127.0.0.1:9",), Security(SecurityProtocol.SASL_SSL, Tls(), login))
+    made = planned(both, discovered(both).migration)
+    told = compared(made, [context])
+    (found,) = told.reasons[len(made.reasons) :]
+    assert found.severity is Severity.WARNING
+    assert found.what.startswith(f"a comparison would be refused: context 'new': secret file {secret} ends with a line")
+    assert found.fix.startswith("printf") and told.hash == made.hash
+    secret.write_text("secret")
+    assert compared(made, [context]) == made
 
 
 def test_another_topic_or_partition_is_another_plan(both: Lab) -> None:

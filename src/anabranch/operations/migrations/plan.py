@@ -21,6 +21,7 @@ from anabranch.migration.legs import Leg
 from anabranch.migration.preflight import preflight
 from anabranch.migration.spec import Migration, Wave, WaveOrder
 from anabranch.migration.steps import MigrationStep, Part, parts, start_steps, switch_steps
+from anabranch.model.cluster import ClusterContext
 from anabranch.model.plans import REQUEST, plan_hash
 from anabranch.model.reasons import Reason, Severity, errors
 from anabranch.model.reports import TopicPlan
@@ -31,6 +32,7 @@ from anabranch.operations.migrations.desk import MigrationDesk
 from anabranch.operations.migrations.inventory import take_inventory
 from anabranch.operations.migrations.jobs import job_reasons
 from anabranch.operations.migrations.looking import HoldsRecordsError, check_empty
+from anabranch.spark.verify.options import UnreadableByJvmError, options
 
 _WOULD_BE_REFUSED = "a switch would be refused"
 
@@ -156,6 +158,17 @@ async def held_against(planned: MigrationPlan, desk: MigrationDesk) -> Migration
         found = [reason for switch in one.switches for reason in await desk.against(leg, switch.part)]
         waves.append(replace(one, reasons=(*one.reasons, *rights.softened(dict.fromkeys(found), _WOULD_BE_REFUSED))))
     return replace(planned, waves=tuple(waves))
+
+
+def compared(planned: MigrationPlan, contexts: Iterable[ClusterContext]) -> MigrationPlan:
+    """The plan with why ``migrate verify`` could not log in with a context: Java carries it out, and nothing else."""
+    found = []
+    for context in contexts:
+        try:
+            options(context)
+        except UnreadableByJvmError as error:
+            found.append(Reason.found(Severity.WARNING, f"a comparison would be refused: {error.message}", error.hint))
+    return replace(planned, reasons=(*planned.reasons, *found))
 
 
 async def _wave(

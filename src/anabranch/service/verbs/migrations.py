@@ -65,7 +65,8 @@ async def _started(reach: Reach, request: StartWavesRequest) -> tuple[Migration,
 async def _start_plan(reach: Reach, request: StartWavesRequest) -> MigrationPlan:
     wanted, chosen = await _started(reach, request)
     planned = await migration_plan.plan(*both_clusters(reach, wanted), wanted, chosen, watch_s=WATCH_S)
-    return await migration_plan.held_against(planned, reach.migrating.desk)
+    planned = await migration_plan.held_against(planned, reach.migrating.desk)
+    return migration_plan.compared(planned, [reach.clusters.context(name) for name in (wanted.source, wanted.target)])
 
 
 async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPlan) -> StartReport:
