@@ -132,10 +132,21 @@ def decide(
     if is_stopped and not any(one.kind.pauses for one in raised):
         reasons.append(f"copying goes on once all brokers have been there for {CALM_MS // 1000} s")
     if rate is not None and not is_paused:
-        goes_on = "" if raised else f": no factor is raised any more, and after {CALM_MS // 1000} s of that it rises"
-        reasons.append(f"slowed down to {rate_words(together or 0)} of {rate_words(top)}{goes_on}")
+        reasons.append(
+            f"slowed down to {rate_words(together or 0)} of {rate_words(top)}{_rising(raised, raised_ms, now_ms)}"
+        )
     own = {link: PAUSED_RATE if link in still else _least(rate, limits.links.get(link)) for link, rate in rates.items()}
     return after, ThrottleDecision(own, is_paused, tuple(reasons), factors)
+
+
+def _rising(raised: Sequence[Factor], raised_ms: int | None, now_ms: int) -> str:
+    """Why it is slow though no factor is raised; empty where one is, for that tells its reason itself."""
+    if raised:
+        return ""
+    is_calm = _since(raised_ms, now_ms) >= CALM_MS
+    return ": nothing holds it back any more, " + (
+        "and it rises" if is_calm else f"it rises after {CALM_MS // 1000} s of that"
+    )
 
 
 def _least(rate: int | None, wish: OperatorThrottle | None) -> int | None:

@@ -74,7 +74,7 @@ async def run_hook(
     written = ending.result()[0].decode(errors="replace")[-2000:] if not ending.cancelled() else ""
     log.info("a hook has ended", hook=name, code=process.returncode, why=how, wrote=written)
     if how or process.returncode:
-        raise HookFailedError(name, how or f"ended with {process.returncode}")
+        raise HookFailedError(name, how or f"ended with {process.returncode}: what it wrote is in the service's log")
 
 
 async def _why_not_ended(ending: asyncio.Task[tuple[bytes, bytes]], unwanted: Unwanted) -> str:

@@ -47,7 +47,9 @@ def test_a_hook_is_told_where_applications_are_to_be_and_no_secret(
 
 def test_a_hook_that_does_not_end_well_says_how() -> None:
     """One that fails, one that cannot be started, and one that the service's file does not have."""
-    with pytest.raises(HookFailedError, match="hook 'stop' ended with 3") as failed:
+    with pytest.raises(
+        HookFailedError, match="hook 'stop' ended with 3: what it wrote is in the service's log"
+    ) as failed:
         hook("stop", stop=(sys.executable, "-c", "raise SystemExit(3)"))
     assert pickle.loads(pickle.dumps(failed.value)).message == failed.value.message
     with pytest.raises(HookFailedError, match="hook 'stop' cannot be started: No such file"):

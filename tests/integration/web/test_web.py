@@ -24,7 +24,7 @@ GROUPS = {
     "access": ("access",),
     "lanes": ("lanes",),
     "refused": ("refused",),
-    "words": ("checkpoint-words", "migration-words", "sql-words", "stand", "yaml"),
+    "words": ("checkpoint-words", "migration-words", "clock-words", "sql-words", "stand", "yaml"),
     "positions": ("positions",),
     "sandbox": ("sandbox", "changes"),
 }

@@ -185,10 +185,11 @@ def test_it_is_halved_again_only_once_the_last_time_can_have_helped_and_rises_ev
     assert decision.rates == {LINK.link: FLOOR_RATE}
     state, decision = after(wanted, [(GOOD, CALM_MS - 1)], state)
     assert decision.rates == {LINK.link: FLOOR_RATE}
-    calm = f"no factor is raised any more, and after {CALM_MS // 1000} s of that it rises"
-    assert decision.reasons[-1].endswith(f" of 80.0 MB/s: {calm}")
+    slow = "slowed down to 0.1 MB/s of 80.0 MB/s: nothing holds it back any more"
+    assert decision.reasons == (f"{slow}, it rises after 15 s of that",)
     state, decision = after(wanted, [(GOOD, 1), (GOOD, RISE_MS // 8 - 1)], state)
     assert decision.rates == {LINK.link: FLOOR_RATE + 10 * MB}
+    assert decision.reasons == ("slowed down to 10.1 MB/s of 80.0 MB/s: nothing holds it back any more, and it rises",)
     _, decision = after(wanted, [(GOOD, 10_000)] * 6, state)
     assert (decision.rates, decision.reasons) == ({LINK.link: 80 * MB}, ())
 

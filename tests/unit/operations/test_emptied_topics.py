@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anabranch.kafka.admin import create_topic, delete_topic
+from anabranch.kafka.admin import alter_topic_configs, create_topic, delete_topic
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.settling import until_led
@@ -115,6 +115,16 @@ def test_a_topic_that_is_only_compacted_keeps_its_records_and_that_is_told(both:
         patch.setattr(emptying, "delete_records", refused)
         told = both.on(both.target, lambda cluster: emptying.empty(cluster, found))
     assert told == [f"{TO_A}: its topic is compacted, and keeps its records; delete the topic by hand"]
+
+
+def test_the_plan_of_a_purge_tells_that_a_compacted_topic_keeps_its_copies(both: Lab) -> None:
+    """Before, and not only once its links are gone."""
+    told = copied(both)
+    both.on(both.target, lambda cluster: alter_topic_configs(cluster, NAME, {"cleanup.policy": "compact"}))
+    words = f"topic {NAME} is compacted, and keeps the copies; topic {NAME}, which it did not make, stays"
+    assert scene_done(both, purging.purged_told, told) == f"no topic would be deleted; {words}"
+    both.on(both.target, lambda cluster: alter_topic_configs(cluster, NAME, {"cleanup.policy": "compact,delete"}))
+    assert f"so would its copies in topic {NAME}" in scene_done(both, purging.purged_told, told)
 
 
 @pytest.mark.usefixtures("ours")

@@ -23,7 +23,7 @@ from anabranch.migration.run import WaveRun, key_of
 from anabranch.migration.spec import FenceKind, Limits, Migration, Wave
 from anabranch.migration.steps import Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import DAY_MS, now_ms
-from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol
+from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.model.groups import Commit, GroupKind, GroupState
 from anabranch.model.reasons import Severity
 from anabranch.model.secrets import SecretKind, SecretRef
@@ -37,6 +37,7 @@ from anabranch.operations.migrations.plan import (
     MigrationPlan,
     MigrationRefusedError,
     check_allowed,
+    compared,
     plan,
 )
 from anabranch.operations.migrations.steps import ClusterSteps
@@ -150,6 +151,22 @@ def test_a_cluster_that_is_not_the_one_of_the_migration_is_refused(both: Lab) ->
     assert error.value.hint == "correct the context: `anabranch context test new`"
 
 
+def test_a_secret_that_java_cannot_use_is_told_before_the_start(both: Lab, tmp_path: Path) -> None:
+    """Copying logs in with it, and the comparison would not; the plan stays the same one."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret\n")
+    login = PasswordLogin(SaslMechanism.SCRAM_SHA_512, "admin", SecretRef(SecretKind.FILE, str(secret)))
+    context = ClusterContext("new", ("127.0.0.1:9",), Security(SecurityProtocol.SASL_SSL, Tls(), login))
+    made = planned(both, discovered(both).migration)
+    told = compared(made, [context])
+    (found,) = told.reasons[len(made.reasons) :]
+    assert found.severity is Severity.WARNING
+    assert found.what.startswith(f"a comparison would be refused: context 'new': secret file {secret} ends with a line")
+    assert found.fix.startswith("printf") and told.hash == made.hash
+    secret.write_text("secret")
+    assert compared(made, [context]) == made
+
+
 def test_another_topic_or_partition_is_another_plan(both: Lab) -> None:
     """What would be copied is part of what was seen."""
     migration = discovered(both).migration
@@ -165,23 +182,6 @@ def test_a_migration_that_contradicts_itself_is_refused_with_all_faults(both: La
         planned(both, Migration("move", "old", "new", (wave, replace(wave, name="b"))))
     assert len(error.value.reasons) == 3
     assert "topic orders belongs to waves a, b" in error.value.message
-
-
-def test_a_secret_that_java_would_not_read_is_told_before_anything_is_copied(both: Lab, tmp_path: Path) -> None:
-    """Comparisons would fail, and a rehearsal with them; copying would not."""
-    (tmp_path / "secret").write_text("abc\n")
-    login = PasswordLogin(SaslMechanism.SCRAM_SHA_512, "us", SecretRef(SecretKind.FILE, str(tmp_path / "secret")))
-    context = ClusterContext("old", ("h:1",), Security(SecurityProtocol.SASL_PLAINTEXT, login=login))
-    wave = Wave("orders", ("orders",), ("shop",), fences=(FenceKind.OBSERVE,))
-    made = Migration("move", "old", "new", (wave,))
-    found = between(
-        both.source,
-        both.target,
-        lambda here, there: plan(here, there, made, watch_s=0.0, contexts=(context, replace(context, name="new"))),
-    )
-    told = [reason for reason in found.reasons if "ends with a line break" in reason.what]
-    assert [reason.severity for reason in told] == [Severity.WARNING] * 2
-    assert told[0].what.startswith("context 'old': ") and told[0].fix.startswith("printf")
 
 
 def test_what_forbids_a_migration_is_told_in_the_plan(both: Lab) -> None:

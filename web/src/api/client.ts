@@ -18,6 +18,7 @@ interface Answer {
 
 /** What was asked for; throws ProblemError. */
 export async function told<R extends Answer>(asked: Promise<R>): Promise<NonNullable<R["data"]>> {
+  const askedMs = Date.now();
   let answer: R;
   try {
     answer = await asked;
@@ -25,7 +26,7 @@ export async function told<R extends Answer>(asked: Promise<R>): Promise<NonNull
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ProblemError(unreachable());
   }
-  noteServerTime(answer.response.headers.get("date"));
+  noteServerTime(answer.response.headers.get("date"), askedMs);
   if (!answer.response.ok) throw new ProblemError(problemOf(answer.error, answer.response.status));
   return answer.data as NonNullable<R["data"]>;
 }

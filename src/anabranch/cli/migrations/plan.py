@@ -45,6 +45,7 @@ async def _plan(
     from anabranch.operations.migrations import plan as operation
 
     async with on_context(source) as here, on_context(target) as there:
-        planned = await operation.plan(here, there, migration, watch_s=watch_s, contexts=(source, target))
+        planned = await operation.plan(here, there, migration, watch_s=watch_s)
+    planned = operation.compared(planned, (source, target))
     emit(planned, render.planned(planned, steps=steps), output)
     operation.check_allowed(planned)

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.kafka.admin import topic_configs
 from anabranch.kafka.cluster import Cluster
 from anabranch.kafka.ends import ends
 from anabranch.kafka.partitions import delete_records
 from anabranch.migration.inherited import COPIED
 from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
+from anabranch.model.tombstones import POLICY
 from anabranch.model.topics import TopicId, TopicPartition
 from anabranch.operations.links.returning import first_of_others
 from anabranch.operations.migrations.desk import Scene
@@ -26,6 +28,7 @@ from anabranch.state.maps.reading import read_maps
 from anabranch.state.maps.rebuild import LogRange, has_records
 
 _POLICY_VIOLATION = 44
+_COMPACTS_ONLY = "compact"
 
 Copied = Mapping[str, Mapping[str, Any]]
 """By topic: its id, and up to which offset each partition holds nothing but copies, by the partition's number."""
@@ -85,6 +88,15 @@ async def cuts(cluster: Cluster, topics: Iterable[str], known: Copied) -> list[C
         elif is_same:
             made.append(Cut(one, start, end))  # behind the copies there are markers at most
     return made
+
+
+async def uncut(cluster: Cluster, topics: Iterable[str]) -> list[str]:
+    """Those of some topics out of which brokers take no records: they are compacted, and delete nothing.
+
+    What the settings of a topic are that may not be looked at is not known.  Raises ClusterError.
+    """
+    settings = await topic_configs(cluster, topics)
+    return sorted(name for name, of in settings.items() if POLICY in of and of[POLICY].value == _COMPACTS_ONLY)
 
 
 async def empty(cluster: Cluster, found: Iterable[Cut]) -> list[str]:

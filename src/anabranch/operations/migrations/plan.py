@@ -7,7 +7,7 @@ It changes nothing.  What both clusters hold is looked at once for all waves; ea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from anabranch.config.migration_file import migration_fields
@@ -111,11 +111,10 @@ async def plan(
     only: Collection[str] = (),
     *,
     watch_s: float,
-    contexts: Iterable[ClusterContext] = (),
 ) -> MigrationPlan:
     """Look at both clusters and the checkpoints of jobs; every reason against the migration is in the plan.
 
-    ``only`` are the waves that are planned, by default all of them, ``contexts`` how comparisons reach both clusters.
+    ``only`` are the waves that are planned, by default all of them.
 
     Raises InvalidMigrationError, ClusterError, InvalidFieldError.
     """
@@ -142,19 +141,10 @@ async def plan(
         migration.target,
         there.cluster_id,
         tuple(waves),
-        (*found, *reasons[""], *of_access, *_for_java(contexts)),
+        (*found, *reasons[""], *of_access),
         _hash(part, here, there, waves),
         part,
     )
-
-
-def _for_java(contexts: Iterable[ClusterContext]) -> Iterator[Reason]:
-    """What of contexts Kafka's Java client cannot be given, by which copies are compared."""
-    for context in contexts:
-        try:
-            options(context)
-        except UnreadableByJvmError as error:
-            yield Reason.found(Severity.WARNING, f"{error.message}; comparisons and rehearsals would fail", error.hint)
 
 
 def check_allowed(planned: MigrationPlan) -> None:
@@ -173,6 +163,17 @@ async def held_against(planned: MigrationPlan, desk: MigrationDesk) -> Migration
         found = [reason for switch in one.switches for reason in await desk.against(leg, switch.part)]
         waves.append(replace(one, reasons=(*one.reasons, *rights.softened(dict.fromkeys(found), _WOULD_BE_REFUSED))))
     return replace(planned, waves=tuple(waves))
+
+
+def compared(planned: MigrationPlan, contexts: Iterable[ClusterContext]) -> MigrationPlan:
+    """The plan with why ``migrate verify`` could not log in with a context: Java carries it out, and nothing else."""
+    found = []
+    for context in contexts:
+        try:
+            options(context)
+        except UnreadableByJvmError as error:
+            found.append(Reason.found(Severity.WARNING, f"a comparison would be refused: {error.message}", error.hint))
+    return replace(planned, reasons=(*planned.reasons, *found))
 
 
 async def _wave(

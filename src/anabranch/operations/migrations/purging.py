@@ -37,11 +37,18 @@ async def purged_told(scene: Scene) -> str:
     kept = kept_topics(scene)
     known = emptying.noted(scene.run) or await linking.copied(scene)
     found = await emptying.cuts(scene.there, await those_there(scene.there, kept), known)
-    emptied = sorted({one.partition.topic for one in found if one.to > one.start})
+    full = {one.partition.topic for one in found if one.to > one.start}
+    uncut = await emptying.uncut(scene.there, sorted(full))
+    emptied = sorted(full - set(uncut))
     stay = sorted({*others, *kept} - set(emptied))
     told = [f"{named(sorted(gone), 'topic')} would be deleted" if gone else "no topic would be deleted"]
     told += [f"so would its copies in {named(emptied, 'topic')}, which it did not make"] if emptied else []
     told += [f"{one.why}: they stay" for one in found if one.why and one.partition.topic in emptied]
+    told += (
+        [f"{named(uncut, 'topic')} {verb(uncut, 'is', 'are')} compacted, and {verb(uncut, 'keeps', 'keep')} the copies"]
+        if uncut
+        else []
+    )
     told += [f"{named(stay, 'topic')}, which it did not make, {verb(stay, 'stays', 'stay')}"] if stay else []
     return "; ".join(told)
 

@@ -64,10 +64,9 @@ async def _started(reach: Reach, request: StartWavesRequest) -> tuple[Migration,
 
 async def _start_plan(reach: Reach, request: StartWavesRequest) -> MigrationPlan:
     wanted, chosen = await _started(reach, request)
-    contexts = [reach.clusters.context(name) for name in (wanted.source, wanted.target)]
-    both = both_clusters(reach, wanted)
-    planned = await migration_plan.plan(*both, wanted, chosen, watch_s=WATCH_S, contexts=contexts)
-    return await migration_plan.held_against(planned, reach.migrating.desk)
+    planned = await migration_plan.plan(*both_clusters(reach, wanted), wanted, chosen, watch_s=WATCH_S)
+    planned = await migration_plan.held_against(planned, reach.migrating.desk)
+    return migration_plan.compared(planned, [reach.clusters.context(name) for name in (wanted.source, wanted.target)])
 
 
 async def _start(reach: Reach, request: StartWavesRequest, planned: MigrationPlan) -> StartReport:
