@@ -195,6 +195,25 @@ def test_what_holds_applications_up_for_too_long_is_taken_back(at: int) -> None:
     assert run.why == f"it would hold applications up for longer than 0.05 s: {STEPS[at].text}: never"
 
 
+@pytest.mark.parametrize(
+    ("error", "pauses"),
+    [
+        (FailedError(), [0.2, 0.4, 0.8, 1.6, 2.0, 2.0]),
+        (NotYetError("it takes time"), [0.2] * 6),
+    ],
+)
+def test_what_fails_again_and_again_is_tried_again_after_longer(error: AnabranchError, pauses: list[float]) -> None:
+    """An operator's hook is not run five times a second; what only waits is looked at as often as ever."""
+    kept, slept = fresh(), []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    world = World(kept, {JOURNAL_AT + 1: error, JOURNAL_AT + 3: error}, tries=6)
+    assert asyncio.run(carry_out(kept, "r", world, lambda: 0, nothing, sleep)).state is WaveRunState.DONE
+    assert slept == pauses * 2, "after a step is done it begins anew"
+
+
 @dataclass
 class Slow(World):
     """One step never ends by itself."""

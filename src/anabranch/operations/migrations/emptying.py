@@ -26,6 +26,7 @@ from anabranch.operations.links.returning import first_of_others
 from anabranch.operations.migrations.desk import Scene
 from anabranch.state.maps.reading import read_maps
 from anabranch.state.maps.rebuild import LogRange, has_records
+from anabranch.state.topics.control import Links
 
 _POLICY_VIOLATION = 44
 _COMPACTS_ONLY = "compact"
@@ -51,12 +52,14 @@ async def copied(scene: Scene, topics: Iterable[str]) -> Copied:
     """
     wanted = set(topics)
     lanes = [lane for lane in await read_maps(scene.there, scene.leg.link, None) if lane.target.topic in wanted]
-    answer = await scene.there.metadata(sorted({lane.target.topic for lane in lanes}))
+    links = Links(scene.there)
+    await links.sync()
+    ids = {topic.target: str(topic.target_id) for topic in links.topics_of(scene.leg.link)}
     found: dict[str, dict[str, Any]] = {}
     for lane in lanes:
         topic = lane.target.topic
         others = await first_of_others(scene.there, lane, 0)
-        of = found.setdefault(topic, {"id": str(TopicId(answer.topics[topic].id)), "to": {}})
+        of = found.setdefault(topic, {"id": ids[topic], "to": {}})
         of["to"][str(lane.target.partition)] = lane.ranges.target_end if others is None else others
     return found
 

@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from anabranch.errors import AnabranchError
 from anabranch.kafka.between_leaders import is_between_leaders
 from anabranch.migration.run import NextMove, WaveRun, begun, decide, finished, may_take_ms, postponed, put_back, turned
 from anabranch.migration.steps import MigrationStep
 
-PAUSE_S = 0.2
-"""Between two tries of a step that waits, or that failed and will be done all the same."""
+PAUSE_S, LONGEST_PAUSE_S = 0.2, 2.0
+"""Between two tries of a step that waits, and at most of one that fails each time and will be done all the same."""
 
 
 @dataclass(eq=False)
@@ -81,6 +81,7 @@ async def carry_out(
     would hold applications up for too long says what it waited for then.
     """
     waited: tuple[int, str] = -1, ""
+    pause_s = PAUSE_S
     while True:
         kept = await journals.read(run)
         move, why = decide(kept.run, now_ms(), kept.cancelled)
@@ -93,14 +94,22 @@ async def carry_out(
         told = waited[1] if waited[0] == kept.run.at else ""
         go = partial(_do, told=told) if move is NextMove.DO else _put_back
         waits = await go(journals, kept, steps, now_ms)
-        if waits:
-            waited = kept.run.at, waits
-            await tell(kept.run, waits)
-            await sleep(PAUSE_S)
+        if waits.why:
+            waited = kept.run.at, waits.why
+            await tell(kept.run, waits.why)
+            await sleep(pause_s)
+        pause_s = min(LONGEST_PAUSE_S, 2 * pause_s) if waits.has_failed else PAUSE_S
 
 
-async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int], told: str = "") -> str:
-    """Do the next step; returns why it is not done yet, empty where it is, or the run was turned back.
+class _Waits(NamedTuple):
+    """Why a step is not done yet, empty where it is, or the run was turned back; and whether it has failed."""
+
+    why: str = ""
+    has_failed: bool = False
+
+
+async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int], told: str = "") -> _Waits:
+    """Do the next step.
 
     It is broken off where it would hold applications up for too long; ``told`` is what it has waited for before.
     """
@@ -115,19 +124,19 @@ async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[
     except TimeoutError:
         if not limit.expired():
             raise
-        return told or f"it was not done after {(now_ms() - began) / 1000:.1f} s"
+        return _Waits(told or f"it was not done after {(now_ms() - began) / 1000:.1f} s")
     except NotYetError as error:
-        return error.message
+        return _Waits(error.message)
     except AnabranchError as error:
         if kept.run.has_passed or error.retryable or is_between_leaders(error):
-            return f"{step.text}: {error.message}"
+            return _Waits(f"{step.text}: {error.message}", has_failed=True)
         await journals.write(kept, turned(kept.run, now_ms(), error.message))
-        return ""
+        return _Waits()
     await journals.write(kept, finished(kept.run, now_ms(), result))
-    return ""
+    return _Waits()
 
 
-async def _put_back(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int]) -> str:
+async def _put_back(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[[], int]) -> _Waits:
     step = kept.run.step
     assert step is not None
     try:
@@ -135,6 +144,6 @@ async def _put_back(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Cal
     except AnabranchError as error:
         if kept.run.may_wait:
             await journals.write(kept, postponed(kept.run))
-        return f"putting back: {step.text}: {error.message}"
+        return _Waits(f"putting back: {step.text}: {error.message}", not isinstance(error, NotYetError))
     await journals.write(kept, put_back(kept.run, now_ms()))
-    return ""
+    return _Waits()
