@@ -291,9 +291,12 @@ def _straggled(switch: Switch, missing: tuple[str, ...]) -> Step:
 def paused(switch: Switch, client_id: str, handed: Ready) -> Switch:
     """The journal once a client has answered; a second answer, and one after the end, change nothing.
 
-    Topics that it came to until it paused are among those that it is named with, so that they are copied as well.
+    A consumer that was not heard of for so long that it was not waited for may answer until groups are moved.  Topics
+    that it came to until it paused are among those that it is named with, so that they are copied as well.
     """
-    if client_id not in switch.named or client_id in switch.ready or switch.state is not SwitchState.PREPARING:
+    if client_id not in switch.named or client_id in switch.ready or not switch.state.holds:
+        return switch
+    if switch.state is not SwitchState.PREPARING and switch.named[client_id].role is not ClientRole.CONSUMER:
         return switch
     made = replace(switch, ready={**switch.ready, client_id: handed})
     if not handed.topics:

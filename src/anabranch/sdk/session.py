@@ -294,6 +294,7 @@ class Session:
     def _connected(self) -> float | None:
         """Be registered and watch until the stream ends; the wait before the next attempt, where it was told."""
         with self._lock:
+            self._answer_late()
             standing = self._registered(self.query)
             self._newest, self._is_behind = standing.route.version, False
             self._tell(standing)
@@ -346,6 +347,12 @@ class Session:
             while self._woken.recv(64):
                 pass
         return watch in found
+
+    def _answer_late(self) -> None:
+        """Say where the client has paused before it is told how that ended: it would begin without that being known."""
+        if self._standing is not None:
+            with contextlib.suppress(RouteProblemError):  # it is forgotten: it says so once it is registered again
+                self._answer_ready()
 
     def _answer_ready(self) -> None:
         for switch, answer in list(self._ready.items()):

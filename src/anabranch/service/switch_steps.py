@@ -167,7 +167,7 @@ class SwitchSteps:
     async def _took_handed_over(self, taken: Taken) -> bool:
         """Whether clients have handed over since it was last looked, and the journal has it now."""
         journal = taken.journal
-        if journal.state is not SwitchState.PREPARING or not journal.gathered:
+        if not journal.state.holds or not journal.gathered or self._moved == journal.id:
             return False
         seen = journal.id, await self._stored.ask(lambda: self._stored.switches.count_handed_over(journal.id))
         if seen == self._handed:
@@ -313,7 +313,7 @@ class SwitchSteps:
         known = {one.id for one in await self._registry.every()}
         return [
             f"{one.words}: it was not heard of, and has not said where it stands: where nothing is committed it begins "
-            f"on {one.after} by itself"
+            f"on {one.after} by itself, unless it reaches the service first"
             for client_id, one in journal.named.items()
             if one.role is ClientRole.CONSUMER
             and one.before not in journal.lost
@@ -348,6 +348,26 @@ class SwitchSteps:
             self._say(found.moved.why)
             return None
         return [*doubts, *found.doubts, *await lost.copied_to(target, link, topics)]
+
+    async def hear_late(self, client_id: str) -> None:
+        """Learn where a consumer begins that has said where it stood after its switch was made (H4); any instance does.
+
+        Raises StoreError.
+        """
+        journal = self._switching.unheard(client_id)
+        if journal is None:
+            return
+        found = (await self._stored.ask(lambda: self._stored.switches.handed_over(journal.id))).get(client_id)
+        if found is None:
+            return
+        pair, positions = journal.named[client_id].pair, ready_of(found).positions
+        try:
+            before, after = (self._clusters.cluster(name) for name in pair)
+            there = await moving.starts(before, after, journal.links[pair], {client_id: positions})
+        except AnabranchError as error:
+            log.warning("where a client begins is not known", client=client_id, why=error.message)
+            return
+        self._switching.learned(client_id, there[client_id])
 
     async def _starts(self, journal: Switch, pair: Pair) -> dict[str, Mapping[str, int]] | None:
         """Where the clients of one way begin; None where a position is not translated exactly yet.

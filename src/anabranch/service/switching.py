@@ -8,6 +8,8 @@ Invariants
         would move is held, until it has ended.
     H2  an instance says that it has taken a switch only after every client that registered there before is written.
     H3  a client that has not said since that it follows the new version is told again where it begins.
+    H4  a consumer that says only after a switch was made where it stood, since it did not reach the service before, is
+        told where that is, if it says so before it is told that the switch was made.
 """
 
 from __future__ import annotations
@@ -80,6 +82,7 @@ class Switching:
         self._held: set[str] = set()
         self._asked: dict[str, bool] = {}
         self._follows: set[str] = set()
+        self._late: dict[str, Mapping[str, int]] = {}
         self._told_end = ""
         self._has_vouched = True
         self._looked = 0.0
@@ -146,12 +149,29 @@ class Switching:
         """
         if self.open is None or self.open.id != switch:
             await self.look()
-        journal, taken = self.open, self.taken
-        if journal is None or taken is None or journal.id != switch:
+        taken = self.taken
+        is_open = self.open is not None and self.open.id == switch
+        late = self.unheard(client_id)
+        if taken is None or not (is_open or (late is not None and late.id == switch)):
             raise NoSwitchError(switch)
         made = replace(handed, topics=self._come_to(taken, client_id))
         await self._stored.ask(lambda: self._stored.switches.hand_over(switch, client_id, ready_fields(made)))
         self.woken.set()
+
+    def unheard(self, client_id: str) -> Switch | None:
+        """The last switch, if it was made before this consumer said where it stood, and that is not known yet."""
+        taken = self.taken
+        if taken is None or client_id in self._follows or client_id in self._late:
+            return None
+        journal, one = taken.journal, taken.journal.named.get(client_id)
+        if one is None or one.role is not ClientRole.CONSUMER or one.before in journal.lost:
+            return None
+        is_made = journal.state in (SwitchState.PUBLISHED, SwitchState.DONE)
+        return journal if is_made and client_id not in journal.ready else None
+
+    def learned(self, client_id: str, starts: Mapping[str, int]) -> None:
+        """Where such a consumer begins."""
+        self._late[client_id] = starts
 
     def _come_to(self, taken: Taken, client_id: str) -> dict[str, str]:
         """Topics that a named client has asked for since it was named: names where it is to names where it goes."""
@@ -296,7 +316,7 @@ class Switching:
     async def _take(self, stored: StoredSwitch) -> None:
         journal = switch_of(stored.journal)
         if self.taken is None or self.taken.journal.id != journal.id:
-            self._held, self._asked, self._follows = set(), {}, set()
+            self._held, self._asked, self._follows, self._late = set(), {}, set(), {}
             table = table_of(stored.table, f"switch {journal.id}")
             after = RememberedRoutes(table, journal.version, self._routing.contexts)
         else:
@@ -356,7 +376,8 @@ class Switching:
     def _starts(self, journal: Switch, client_id: str) -> Mapping[str, int]:
         """Where a client begins that was named, or held; one that comes later begins as its group stands by then."""
         if client_id in journal.named:
-            return journal.starts_of(client_id, journal.named[client_id].group)
+            known, late = journal.starts_of(client_id, journal.named[client_id].group), self._late.get(client_id, {})
+            return {**known, **{name: max(at, known.get(name, 0)) for name, at in late.items()}}
         query = self._registry.query(client_id) if client_id in self._held else None
         return {} if query is None or query.role is not ClientRole.CONSUMER else journal.starts_of("", query.group)
 

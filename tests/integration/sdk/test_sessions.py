@@ -185,6 +185,24 @@ def test_events_of_a_switch_before_let_no_client_go_on_in_the_next(
     until(lambda: client.orders.phase is Phase.OPEN)
 
 
+def test_who_has_paused_says_so_before_he_is_told_where_he_is_led(
+    fake: FakeService, led: tuple[Client, Session]
+) -> None:
+    """The switch may have been made meanwhile: told of that first, he would begin without its service knowing where."""
+    client, session = led
+    fake.prepare("one")
+    until(lambda: client.is_paused("one"))
+    port = fake.port
+    fake.stop()
+    session.ready("one", {"a-0": 5}, {})
+    before = len(fake.seen)
+    fake.start(port)
+    until(lambda: fake.watching == 1)
+    said = [(verb, body) for verb, path, body in fake.seen[before:] if verb == "PUT" or path.endswith("/ready")]
+    assert [verb for verb, _ in said[:2]] == ["POST", "PUT"]
+    assert said[0][1]["positions"] == {"a-0": 5}
+
+
 @pytest.mark.parametrize("kind", ["route", "go"])
 def test_an_event_of_an_older_table_than_was_answered_leads_nobody_back(
     fake: FakeService, led: tuple[Client, Session], kind: str

@@ -941,8 +941,47 @@ def test_a_consumer_that_was_not_heard_of_is_in_doubt(
         assert (await here.go_on()).state is SwitchState.DONE
         assert here.journal.doubts == (
             "consumer shop (host-1, pid 42): it was not heard of, and has not said where it stands: "
-            "where nothing is committed it begins on new by itself",
+            "where nothing is committed it begins on new by itself, unless it reaches the service first",
         )
+
+    run(test())
+
+
+@pytest.mark.parametrize("state", ["draining", "moving", "done"])
+def test_a_consumer_that_says_too_late_where_it_stood_begins_there(
+    store: Store, world: World, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """H4: it did not reach the service for longer than its lease; another instance may hear it."""
+
+    async def nobody(*_: object) -> frozenset[str]:
+        return frozenset()
+
+    monkeypatch.setattr(switch_steps, "may_act", nobody)
+
+    async def test() -> None:
+        here, other = await store.node(), await store.node("other")
+        await here.register(R, READER)
+        await here.register(W, WRITER)
+        switch = await here.begin()
+        await other.switching.look()
+        await here.step()
+        while here.journal.state.value != state:
+            assert await here.step()
+        if state == "done":
+            await other.switching.look()
+            assert other.switching.go(R) is None
+        await other.switching.ready(R, switch, Ready({"sales-0": 5}))
+        assert (await here.go_on()).state is SwitchState.DONE
+        await other.switching.look()
+        asked = len(world.of("starts"))
+        await other.steps.hear_late(R)
+        told = other.switching.go(R)
+        assert told is not None and told.starts == {"sales-0": 70}
+        assert len(world.of("starts")) - asked == (state == "done"), "what is in the journal is not asked again"
+        assert bool(here.journal.doubts) is (state == "done")
+        other.switching.follows(R, 2)
+        with pytest.raises(NoSwitchError):
+            await other.switching.ready(R, switch, Ready({"sales-0": 5}))
 
     run(test())
 
