@@ -141,9 +141,16 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "switch-takes-late-answers",
         "routes/switch.py",
-        "client_id in switch.ready or switch.state is not SwitchState.PREPARING",
+        "    if switch.state is not SwitchState.PREPARING and switch.named[client_id].role is not ClientRole.CONSUMER:\n",
+        "    if False:\n",
+        "what a producer hands over after the ends were pinned is taken for what it was then",
+    ),
+    Mutant(
+        "switch-takes-answers-after-its-end",
+        "routes/switch.py",
+        "client_id in switch.ready or not switch.state.holds",
         "client_id in switch.ready",
-        "what a client hands over after the ends were pinned is taken for what it was then",
+        "what a consumer hands over once groups are moved changes the journal of a switch that was made",
     ),
     Mutant(
         "switch-lets-who-is-named-connect",

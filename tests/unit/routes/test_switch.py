@@ -135,6 +135,13 @@ def test_an_answer_counts_once_and_only_while_it_is_waited_for() -> None:
     assert paused(moving, "p", Ready()) is moving
 
 
+@pytest.mark.parametrize("state", list(SwitchState))
+def test_a_consumer_that_was_not_waited_for_may_answer_until_groups_are_moved(state: SwitchState) -> None:
+    """It reads nothing more once it has paused."""
+    one = replace(switch(c=consumer(), d=consumer()), state=state)
+    assert (paused(one, "d", Ready({"orders-0": 5})) is one) is (not state.holds)
+
+
 def test_a_gated_switch_waits_once_all_have_paused_until_its_gate_is_opened() -> None:
     """Then it goes on as every switch does."""
     shut = replace(switch(c=consumer(), p=producer()), is_shut=True)
