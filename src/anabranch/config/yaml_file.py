@@ -145,7 +145,11 @@ def _first_fault(model: type[FileShape], error: ValidationError, place: str) -> 
         return InvalidFieldError(place, path, "unknown field", f"known fields there: {', '.join(known)}")
     _, field = _at(model, first["loc"])
     problem = "none of its forms" if paths.count(paths[0]) > 1 else first["msg"]
-    return InvalidFieldError(place, path, problem, (field.description or "") if field is not None else "")
+    if field is None:
+        return InvalidFieldError(place, path, problem)
+    is_usual = first["type"] == "string_type" and isinstance(field.default, str) and field.default
+    usual = f"as text, with its unit if it has one, such as {field.default}; " if is_usual else ""
+    return InvalidFieldError(place, path, problem, f"{usual}{field.description or ''}")
 
 
 def _at(model: type[BaseModel], path: Sequence[int | str]) -> tuple[list[type[BaseModel]], FieldInfo | None]:

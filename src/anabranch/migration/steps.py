@@ -264,7 +264,7 @@ def _staged(leg: Leg) -> Iterator[MigrationStep]:
         if wave.denies_readers:
             yield fence_groups(leg)
         yield MigrationStep(StepKind.GROUPS_EMPTY, wave.name, f"wait until nobody reads in {groups} on {leg.here}")
-        yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what {groups} have committed, and keep it")
+        yield MigrationStep(StepKind.STAGE_GROUPS, wave.name, f"translate what is committed for {groups}, and keep it")
     for job in wave.jobs:
         what = f"rewrite {job_move(leg, job).at} beside where it will be"
         yield MigrationStep(StepKind.STAGE_CHECKPOINTS, job.name, what)

@@ -172,6 +172,13 @@ def test_for_an_unknown_field_those_that_are_known_there_are_named(fields: dict[
     assert "waves" not in error.value.hint or "wave" in fields
 
 
+def test_a_number_where_a_length_of_time_is_meant_is_answered_with_one() -> None:
+    """30 of what is not known."""
+    with pytest.raises(InvalidFieldError, match="limits.longest_pause: Input should be a valid string") as error:
+        migration_of({**BASE, "limits": {"longest_pause": 30}}, "move.yaml")
+    assert error.value.hint.startswith("as text, with its unit if it has one, such as 30s; ")
+
+
 def test_a_secret_is_refused_and_not_repeated() -> None:
     """Wherever it stands."""
     with pytest.raises(LiteralSecretError) as error:

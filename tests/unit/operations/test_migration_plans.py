@@ -199,6 +199,7 @@ def test_a_link_that_has_the_name_of_a_waves_is_told(both: Lab) -> None:
     """`old-new` is the link of the lab."""
     found = planned(both, Migration("old", "old", "new", (Wave("new", (OTHER.topic,)),)))
     assert [reason.what for reason in found.errors] == ["link 'old-new' exists already"]
+    assert "`anabranch migrate status old`" in found.errors[0].fix
 
 
 def test_compaction_is_seen_in_the_topics_own_configs(both: Lab) -> None:

@@ -194,8 +194,11 @@ async def _wave(
         probed = await create.plan(source, target, spec)
         topics = probed.topics
         found = (*probed.findings, *await rights.control(target), *await _held(target, leg))
-    except (LinkExistsError, LinkBeingDeletedError) as error:
+    except LinkBeingDeletedError as error:
         found = (Reason.found(Severity.ERROR, error.message, error.hint),)
+    except LinkExistsError as error:
+        fix = f"where the wave is started it is its own: `anabranch migrate status {migration.name}`; else {error.hint}"
+        found = (Reason.found(Severity.ERROR, error.message, fix),)
     return WavePlan(
         wave.name,
         wave.order,
