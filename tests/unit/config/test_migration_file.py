@@ -174,7 +174,7 @@ def test_for_an_unknown_field_those_that_are_known_there_are_named(fields: dict[
 
 def test_a_number_where_a_length_of_time_is_meant_is_answered_with_one() -> None:
     """30 of what is not known."""
-    with pytest.raises(InvalidFieldError, match="limits.longest_pause: Input should be a valid string") as error:
+    with pytest.raises(InvalidFieldError, match=r"limits\.longest_pause: Input should be a valid string") as error:
         migration_of({**BASE, "limits": {"longest_pause": 30}}, "move.yaml")
     assert error.value.hint.startswith("as text, with its unit if it has one, such as 30s; ")
 
