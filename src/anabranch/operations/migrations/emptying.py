@@ -48,16 +48,17 @@ class Cut:
 async def copied(scene: Scene, topics: Iterable[str]) -> Copied:
     """What is known of the copies of the leg's link in some topics; raises UnknownLinkError, ClusterError.
 
-    A lane whose map is in doubt, or that is not there, is left out.
+    A lane whose map is in doubt, or that is not there, is left out, and so is a topic whose id the link does not know.
     """
-    wanted = set(topics)
-    lanes = [lane for lane in await read_maps(scene.there, scene.leg.link, None) if lane.target.topic in wanted]
     links = Links(scene.there)
     await links.sync()
     ids = {topic.target: str(topic.target_id) for topic in links.topics_of(scene.leg.link)}
+    wanted = ids.keys() & set(topics)
     found: dict[str, dict[str, Any]] = {}
-    for lane in lanes:
+    for lane in await read_maps(scene.there, scene.leg.link, None):
         topic = lane.target.topic
+        if topic not in wanted:
+            continue
         others = await first_of_others(scene.there, lane, 0)
         of = found.setdefault(topic, {"id": ids[topic], "to": {}})
         of["to"][str(lane.target.partition)] = lane.ranges.target_end if others is None else others
