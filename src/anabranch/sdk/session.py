@@ -214,6 +214,7 @@ class Session:
         return f"/api/v1/clients/{self.id}{rest}"
 
     def _registered(self, query: RouteQuery) -> Standing:
+        self._answer_late()
         answer = self._service.ask("PUT", self._path(), query_fields(query, self._facts))
         if not isinstance(answer, dict):
             raise MalformedRouteError("registration", "it is no object")
@@ -294,7 +295,6 @@ class Session:
     def _connected(self) -> float | None:
         """Be registered and watch until the stream ends; the wait before the next attempt, where it was told."""
         with self._lock:
-            self._answer_late()
             standing = self._registered(self.query)
             self._newest, self._is_behind = standing.route.version, False
             self._tell(standing)
