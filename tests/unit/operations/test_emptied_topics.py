@@ -151,11 +151,17 @@ def test_a_cancel_writes_down_up_to_where_there_are_copies(both: Lab) -> None:
         async def stop_link(self, *_: object) -> None:
             """It has stopped."""
 
-    async def stopped(scene: Scene) -> tuple[Any, Any]:
+    async def stopped(scene: Scene) -> tuple[Any, Any, Any]:
         of = {verb: replace(scene, run=replace(scene.run, what=verb.value)) for verb in WaveVerb}
-        return await linking.stop_link(of[WaveVerb.CANCEL]), await linking.stop_link(of[WaveVerb.COMPLETE])
+        cancel = of[WaveVerb.CANCEL]
+        back = replace(cancel, leg=LEG.next.next, subject=LEG.next.link, there=None)  # where these are is lost
+        return (
+            await linking.stop_link(cancel),
+            await linking.stop_link(of[WaveVerb.COMPLETE]),
+            await linking.stop_link(back),
+        )
 
-    found, nothing = scene_done(both, stopped, {StepKind.LOOK: {"absent": []}}, subject=LEG.link, desk=Desk())
+    found, *nothing = scene_done(both, stopped, {StepKind.LOOK: {"absent": []}}, subject=LEG.link, desk=Desk())
     id_ = both.on(both.target, lambda cluster: cluster.metadata([NAME])).topics[NAME].id
     assert found == {"copied": {NAME: {"id": str(TopicId(id_)), "to": {"0": TARGET_END, "1": TARGET_END}}}}
-    assert nothing is None
+    assert nothing == [None, None]

@@ -143,9 +143,12 @@ async def end_link(scene: Scene) -> None:
 
 
 async def stop_link(scene: Scene) -> Result:
-    """``end_link``, for good; a cancel writes down up to where topics that the migration did not make hold copies."""
+    """``end_link``, for good; a cancel writes down up to where topics that the migration did not make hold copies.
+
+    Where the cluster is lost that has them, its leg's own link is not what is stopped.
+    """
     await end_link(scene)
-    if scene.run.what != WaveVerb.CANCEL.value:
+    if scene.run.what != WaveVerb.CANCEL.value or scene.subject != scene.leg.link:
         return None
     found = await copied(scene)
     return {COPIED: found} if found else None
