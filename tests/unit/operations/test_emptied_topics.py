@@ -89,7 +89,7 @@ def test_a_log_is_cut_no_further_than_the_first_record_of_others(both: Lab) -> N
 
 @pytest.mark.parametrize("is_known", [False, True])
 def test_nothing_is_deleted_from_a_topic_of_which_nothing_is_known(both: Lab, is_known: bool) -> None:
-    """Nor from one that somebody has made again since."""
+    """Nor from one that somebody has re-created since."""
     told = copied(both) if is_known else {StepKind.LOOK: {"absent": []}}
 
     async def make_again(cluster: Cluster) -> None:

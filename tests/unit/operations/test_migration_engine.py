@@ -211,7 +211,7 @@ def test_what_fails_again_and_again_is_tried_again_after_longer(error: Anabranch
 
     world = World(kept, {JOURNAL_AT + 1: error, JOURNAL_AT + 3: error}, tries=6)
     assert asyncio.run(carry_out(kept, "r", world, lambda: 0, nothing, sleep)).state is WaveRunState.DONE
-    assert slept == pauses * 2, "after a step is done it begins anew"
+    assert slept == pauses * 2, "after a step is done it begins with the shortest again"
 
 
 @dataclass

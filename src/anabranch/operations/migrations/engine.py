@@ -87,11 +87,11 @@ async def carry_out(
         move, why = decide(kept.run, now_ms(), kept.cancelled)
         if move is NextMove.NOTHING:
             return kept.run
-        if move is NextMove.TURN:
-            is_late = not (kept.cancelled or kept.run.lost) and waited[0] == kept.run.at
-            await journals.write(kept, turned(kept.run, now_ms(), f"{why}: {waited[1]}" if is_late else why))
-            continue
         told = waited[1] if waited[0] == kept.run.at else ""
+        if move is NextMove.TURN:
+            is_late = told and not (kept.cancelled or kept.run.lost)
+            await journals.write(kept, turned(kept.run, now_ms(), f"{why}: {told}" if is_late else why))
+            continue
         go = partial(_do, told=told) if move is NextMove.DO else _put_back
         waits = await go(journals, kept, steps, now_ms)
         if waits.why:
@@ -117,7 +117,8 @@ async def _do(journals: Journals, kept: KeptRun, steps: Steps, now_ms: Callable[
     assert step is not None
     if not kept.run.is_begun:
         kept = await journals.write(kept, begun(kept.run))
-    began, longest = now_ms(), may_take_ms(kept.run, now_ms())
+    began = now_ms()
+    longest = may_take_ms(kept.run, began)
     try:
         async with asyncio.timeout(None if longest is None else longest / 1000) as limit:
             result = await steps.do(kept.run, step)

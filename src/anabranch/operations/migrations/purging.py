@@ -19,38 +19,36 @@ async def purge(scene: Scene) -> Result:
     """Delete the topics that the migration made, and its copies in others; raises NotYetError until they are gone.
 
     Which these are stands in the run itself, as it was begun: what the wave's start wrote down.  A topic that was
-    deleted since, and made again by somebody else, stays.
+    deleted since, and re-created by somebody else, stays.
     """
     gone, others = await _to_purge(scene)
     await delete_topics(scene.there, gone)
     told = [f"topic {name} of {scene.there.name} is not the one that the migration made: it stays" for name in others]
-    found = await emptying.cuts(
-        scene.there, await those_there(scene.there, kept_topics(scene)), emptying.noted(scene.run)
-    )
-    told += await emptying.empty(scene.there, found)
+    told += await emptying.empty(scene.there, await _cuts(scene, emptying.noted(scene.run)))
     return {"purged": gone, **({DOUBTS: told} if told else {})}
 
 
 async def purged_told(scene: Scene) -> str:
     """What a purge would delete, and which topics of the wave it leaves alone."""
     gone, others = await _to_purge(scene)
-    kept = kept_topics(scene)
-    known = emptying.noted(scene.run) or await linking.copied(scene)
-    found = await emptying.cuts(scene.there, await those_there(scene.there, kept), known)
+    found = await _cuts(scene, emptying.noted(scene.run) or await linking.copied(scene))
     full = {one.partition.topic for one in found if one.to > one.start}
     uncut = await emptying.uncut(scene.there, sorted(full))
     emptied = sorted(full - set(uncut))
-    stay = sorted({*others, *kept} - set(emptied))
+    stay = sorted({*others, *kept_topics(scene)} - set(emptied))
     told = [f"{named(sorted(gone), 'topic')} would be deleted" if gone else "no topic would be deleted"]
     told += [f"so would its copies in {named(emptied, 'topic')}, which it did not make"] if emptied else []
     told += [f"{one.why}: they stay" for one in found if one.why and one.partition.topic in emptied]
-    told += (
-        [f"{named(uncut, 'topic')} {verb(uncut, 'is', 'are')} compacted, and {verb(uncut, 'keeps', 'keep')} the copies"]
-        if uncut
-        else []
-    )
+    if uncut:
+        is_, keeps = verb(uncut, "is", "are"), verb(uncut, "keeps", "keep")
+        told.append(f"{named(uncut, 'topic')} {is_} compacted, and {keeps} the copies")
     told += [f"{named(stay, 'topic')}, which it did not make, {verb(stay, 'stays', 'stay')}"] if stay else []
     return "; ".join(told)
+
+
+async def _cuts(scene: Scene, known: emptying.Copied) -> list[emptying.Cut]:
+    """What there is to cut of the wave's topics that the migration did not make."""
+    return await emptying.cuts(scene.there, await those_there(scene.there, kept_topics(scene)), known)
 
 
 async def _to_purge(scene: Scene) -> tuple[list[str], list[str]]:

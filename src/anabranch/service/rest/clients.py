@@ -96,9 +96,10 @@ async def register(here: Here, client_id: ClientId, request: Request, caller: As
     await here.switching.look()
     client, route = await here.registry.register(caller.account, client_id, body.query(), facts)
     pace, hold = _pace(here), here.switching.hold(client_id, client.query)
+    go = None
     if hold is None:
         await here.switch_steps.hear_late(client_id)
-    go = None if hold is not None else here.switching.go(client_id)
+        go = here.switching.go(client_id)
     made = RegistrationAnswer(client.id, route_answer(route), hold, go, pace.lease_ms, pace.report_ms, pace.version)
     return _of_many(here, answer(made))
 
