@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +23,10 @@ from anabranch.service.access_looks import AccessLook, looks_of
 
 @dataclass(frozen=True, slots=True)
 class StepAnswer:
-    """A step of a run: ``state`` is ``done``, ``doing``, ``to do``, ``putting back`` or ``put back``.
+    """A step of a run: ``state`` is ``done``, ``doing``, ``to do``, ``putting back``, ``put back`` or ``not done``.
 
-    ``result`` is what it wrote down for those after it.
+    Of a run that is taken back the first that is not done is where it was turned.  ``result`` is what it wrote down for
+    those after it.
     """
 
     kind: str
@@ -82,7 +83,8 @@ class WaveRunAnswer:
 class WaveAnswer:
     """A wave: where it stands, where its applications are (``at``), what can be asked for, and its last run.
 
-    ``link`` copies away from where its applications are; ``held`` is why its switches wait, empty where they do not.
+    ``link`` copies away from where its applications are, and ``not_copied`` is why that does not copy all that it
+    should, empty where it does; ``held`` is why its switches wait, empty where they do not.
     ``lost`` is how it stands with a cluster that was lost, empty where none was or the way there is made; ``doubts``
     are what may be lost, or is not known, in sentences.  ``gone``: the cluster that did not answer when something was
     done last, and does not keep up; ``doubts`` may be what was left out then.
@@ -92,6 +94,7 @@ class WaveAnswer:
     state: str
     at: str
     link: str
+    not_copied: str
     leg: int
     part: str
     switched: tuple[str, ...]
@@ -144,7 +147,11 @@ class MigrationAnswer:
     runs: tuple[WaveRunAnswer, ...]
 
 
-def summary_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationSummary:
+WhyNotCopied = Callable[[WaveStanding, int | None], str]
+"""Why a wave's link does not copy all that it should, by how it stands and when the last run for it ended, in ms."""
+
+
+def summary_of(kept: StoredMigration, runs: Sequence[StoredRun], why_not_copied: WhyNotCopied) -> MigrationSummary:
     """A migration with where its waves stand."""
     migration = migration_in(kept.document, kept.name)
     return MigrationSummary(
@@ -158,25 +165,32 @@ def summary_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationSum
         migration.approvers,
         kept.throttle,
         looks_of(kept.access),
-        tuple(_wave(migration, kept, stands, runs) for stands in standings(migration, runs).values()),
+        tuple(_wave(migration, kept, stands, runs, why_not_copied) for stands in standings(migration, runs).values()),
     )
 
 
-def answer_of(kept: StoredMigration, runs: Sequence[StoredRun]) -> MigrationAnswer:
+def answer_of(kept: StoredMigration, runs: Sequence[StoredRun], why_not_copied: WhyNotCopied) -> MigrationAnswer:
     """A migration in full."""
     migration = migration_in(kept.document, kept.name)
-    return MigrationAnswer(
-        summary_of(kept, runs), kept.document, tuple(run_answer(migration, run) for run in reversed(runs))
-    )
+    told = tuple(run_answer(migration, run) for run in reversed(runs))
+    return MigrationAnswer(summary_of(kept, runs, why_not_copied), kept.document, told)
 
 
-def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, runs: Sequence[StoredRun]) -> WaveAnswer:
+def _wave(
+    migration: Migration,
+    kept: StoredMigration,
+    stands: WaveStanding,
+    runs: Sequence[StoredRun],
+    why_not_copied: WhyNotCopied,
+) -> WaveAnswer:
     wave, last = stands.wave, next((run for run in reversed(runs) if run.wave == stands.wave.name), None)
+    summary = None if last is None else run_summary(migration, last)
     return WaveAnswer(
         wave.name,
         stands.state.value,
         stands.leg.here,
         stands.leg.link,
+        why_not_copied(stands, None if summary is None else summary.over_ms),
         stands.leg.number,
         stands.part.value,
         tuple(part.value for part in stands.switched),
@@ -191,7 +205,7 @@ def _wave(migration: Migration, kept: StoredMigration, stands: WaveStanding, run
         _doubts(stands, last),
         stands.is_gone,
         "" if stands.gone is None else migration.at(stands.gone),
-        None if last is None else run_summary(migration, last),
+        summary,
     )
 
 
@@ -261,12 +275,12 @@ def _state(run: WaveRun, at: int) -> str:
         case WaveRunState.DONE:
             return "done"
         case WaveRunState.CANCELLED:
-            return "put back" if at < len(run.times) else "to do"
+            return "put back" if at < len(run.times) else "not done"
         case WaveRunState.TURNED:
             if at == run.at or at in run.owed:
                 return "putting back"
-            if run.at in run.owed:
-                return "put back" if at < len(run.times) else "to do"
-            return "done" if at < run.at else "put back" if at < len(run.times) else "to do"
+            if at < run.at and run.at not in run.owed:
+                return "done"
+            return "put back" if at < len(run.times) else "not done"
         case WaveRunState.GOING:
             return "done" if at < run.at else "doing" if at == run.at else "to do"

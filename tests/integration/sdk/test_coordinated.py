@@ -88,6 +88,10 @@ class Application:
         """Nothing that was acknowledged is missing, nothing was read twice, and of each key all in its order."""
         assert not self.refused, self.refused[0]
         for key, count in self.written.items():
+            read = Counter(number for name, number in self.read if name == key)
+            missing = [number for number in range(count) if not read[number]]
+            twice = [number for number, times in read.items() if times > 1]
+            assert (missing, twice) == ([], []), f"of {count} of {key}"
             assert [number for name, number in self.read if name == key] == list(range(count)), key
 
     @property
@@ -183,8 +187,10 @@ def application(
     rest = Application(lab, topic, read=app.read)
     with Consumer(lab.reading(auto_commit_interval_ms=200)) as consumer:  # what its last polls did not reach
         consumer.subscribe([topic])
-        until(lambda: _taken(consumer, rest) >= app.total)
-    app.check()
+        try:
+            until(lambda: _taken(consumer, rest) >= app.total)
+        finally:
+            app.check()  # says what is missing
 
 
 def _taken(consumer: Any, app: Application) -> int:

@@ -32,6 +32,7 @@ WAVE: dict[str, Any] = {
     "state": "copying",
     "at": "old",
     "held": "",
+    "not_copied": "",
     "gone": "",
     "is_gone": False,
     "lost": "",
@@ -70,6 +71,9 @@ def test_a_wave_is_a_line_with_what_is_under_way_and_what_holds_it() -> None:
         *("move", "first", r"copying, old did not answer (held: a \x07 look)", "old")
     ]
     assert wave(gone="old", lost="old is lost")[2] == "copying, old is lost"
+    assert wave(not_copied="link a: it is paused")[2] == "copying, not all is copied"
+    below = render.migrations([{"name": "move", "waves": [WAVE, {**WAVE, "not_copied": "link a: \x07"}]}], NOW)
+    assert lines_of(below)[3:] == [r"migration move, wave first: link a: \x07"]
     assert wave(run=RUN)[4:] == ["switch, step 3 of 9"]
     assert wave(run={**RUN, "waits": "for g"})[4:] == ["switch, step 3 of 9: for g"]
     assert wave(run={**RUN, "paused_since_ms": NOW - 1_500})[4:] == ["switch, step 3 of 9", "1,500 ms so far"]
@@ -109,6 +113,11 @@ def test_a_migration_says_what_was_lost_and_how_fast_it_copies() -> None:
     ]
     lines = lines_of(render.migration({"migration": {**told, "throttle": {}}, "runs": []}, "second", NOW))
     assert lines[-2:] == ["wave second: old is lost; there is no way back", "  6 records"]
+    still = {**MIGRATION, "waves": [{**WAVE, "not_copied": "link a: it is paused"}]}
+    assert (
+        lines_of(render.migration({"migration": still, "runs": []}, None, NOW))[-1]
+        == "wave first: link a: it is paused"
+    )
     there = {**MIGRATION, "waves": [{**lost, "leg": 2, "doubts": []}]}
     assert lines_of(render.migration({"migration": there, "runs": []}, None, NOW))[-1].endswith("there is no way there")
 

@@ -165,7 +165,7 @@ def test_a_round_keeps_what_it_did_and_says_it_in_the_audit(
     assert again == replace(first, at_ms=again.at_ms, good_ms=again.at_ms)
     assert len(stored.audit.entries(9)) == 1
     kept = stored.migrations.get("move")
-    assert summary_of(kept, stored.migrations.runs_of("move")).access == {"orders": again}
+    assert summary_of(kept, stored.migrations.runs_of("move"), lambda *_: "").access == {"orders": again}
     assert again.good_ms is not None
     assert made.ages(again.good_ms + 2_500) == {"move": 2.5}
     samples = {one.name: one.value for family in access_metrics({"move": 2.5}, made.failures) for one in family.samples}

@@ -7468,6 +7468,7 @@ export interface components {
             link: string;
             lost: string;
             name: string;
+            not_copied: string;
             order: string;
             part: string;
             readers: string;

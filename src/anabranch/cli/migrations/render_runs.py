@@ -16,7 +16,14 @@ from anabranch.cli.words import count, duration, moment, printable, size
 from anabranch.model.counted import counted
 from anabranch.model.reasons import Reason, Severity
 
-_STEP_STYLE = {"done": "green", "doing": "cyan", "putting back": "yellow", "put back": "yellow", "to do": "dim"}
+_STEP_STYLE = {
+    "done": "green",
+    "doing": "cyan",
+    "putting back": "yellow",
+    "put back": "yellow",
+    "to do": "dim",
+    "not done": "dim",
+}
 _JOURNAL = "point of no return"
 
 
@@ -31,25 +38,30 @@ def said(text: str) -> RenderableType:
 def migrations(answer: Iterable[Mapping[str, Any]], now_ms: int) -> RenderableType:
     """One line a wave."""
     table = grid("MIGRATION", "WAVE", "STATE", "APPLICATIONS ON", "UNDER WAY", "HELD UP", right=("HELD UP",))
-    empty = True
-    for one in answer:
-        for wave in one["waves"]:
-            empty = False
-            table.add_row(one["name"], *_wave(wave, now_ms))
-    if empty:
+    waves = [(one["name"], wave) for one in answer for wave in one["waves"]]
+    for name, wave in waves:
+        table.add_row(name, *_wave(wave, now_ms))
+    if not waves:
         return Text("no migrations; begin with: anabranch migrate discover --source NAME --target NAME")
-    return table
+    return Group(table, *(line for name, wave in waves for line in _not_copied(wave, f"migration {name}, ")))
 
 
 def _wave(wave: Mapping[str, Any], now_ms: int) -> tuple[str, ...]:
     run = wave["run"]
     without = f"{wave['gone']} did not answer" if wave["gone"] else ""
-    state = ", ".join(one for one in (wave["state"], wave["lost"] or without) if one)
+    behind = "not all is copied" if wave["not_copied"] else ""
+    state = ", ".join(one for one in (wave["state"], wave["lost"] or without or behind) if one)
     state += f" (held: {printable(wave['held'])})" if wave["held"] else ""
     under_way = "" if run is None or not run["is_open"] else f"{run['what']}, step {run['at'] + 1} of {run['steps']}"
     if under_way and run["waits"]:
         under_way += f": {printable(run['waits'])}"
     return wave["name"], state, wave["at"], under_way, held_up(run, now_ms)
+
+
+def _not_copied(wave: Mapping[str, Any], whose: str = "") -> Iterable[RenderableType]:
+    """Why its link does not copy all that it should."""
+    if wave["not_copied"]:
+        yield Text(f"{whose}wave {wave['name']}: {printable(wave['not_copied'])}", "yellow")
 
 
 def held_up(run: Mapping[str, Any] | None, now_ms: int) -> str:
@@ -75,7 +87,7 @@ def migration(answer: Mapping[str, Any], wave: str | None, now_ms: int) -> Rende
     parts += [table, *_throttle(told["throttle"], now_ms), *_access(told["access"], now_ms)]
     for one in told["waves"]:
         if wave in (None, one["name"]):
-            parts += _lost(one)
+            parts += [*_lost(one), *_not_copied(one)]
     seen = set()
     for one in answer["runs"]:
         name = one["run"]["wave"]

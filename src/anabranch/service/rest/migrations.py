@@ -23,6 +23,7 @@ from anabranch.service.migration_answers import (
     run_answer,
     summary_of,
 )
+from anabranch.service.migration_links import WaveLinks
 from anabranch.service.verb import Name
 from anabranch.service.verb import Request as Body
 from anabranch.service.web import AsOperator, AsViewer, Here, answer, body_of, expects
@@ -36,7 +37,8 @@ async def migrations(here: Here, _: AsViewer) -> JSONResponse:
     """The migrations, by name, with where their waves stand."""
     stored = here.stored.migrations
     found = await here.stored.ask(lambda: [(one, stored.runs_of(one.name)) for one in stored.all()])
-    return answer([summary_of(*one) for one in found])
+    links = WaveLinks(here.board)
+    return answer([summary_of(*one, links.why_not_copied) for one in found])
 
 
 class DiscoverRequest(Body):
@@ -65,7 +67,8 @@ async def suggested(here: Here, request: Request, _: AsOperator) -> JSONResponse
 async def migration(here: Here, name: MigrationName, _: AsViewer) -> JSONResponse:
     """One migration: its file, its waves, and each run with its steps."""
     stored = here.stored.migrations
-    return answer(answer_of(*await here.stored.ask(lambda: (stored.get(name), stored.runs_of(name)))))
+    found = await here.stored.ask(lambda: (stored.get(name), stored.runs_of(name)))
+    return answer(answer_of(*found, WaveLinks(here.board).why_not_copied))
 
 
 @router.get("/{name}/runs/{run_id}", responses=answered(WaveRunAnswer))

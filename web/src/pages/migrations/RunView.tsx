@@ -69,6 +69,7 @@ const LOOK: Record<string, readonly [Tone, ShapeName]> = {
   done: ["ok", "check"],
   doing: ["busy", "play"],
   "to do": ["idle", "ring"],
+  "not done": ["idle", "ring"],
   "putting back": ["warn", "half"],
   "put back": ["bad", "cross"],
 };

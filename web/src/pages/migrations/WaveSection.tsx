@@ -60,6 +60,7 @@ export function WaveSection({ wave, answer, nowMs, isOpen }: Props) {
           </MoreRows>
         </div>
       ) : null}
+      {wave.not_copied ? <p className="old">Not all is copied: {wave.not_copied}</p> : null}
       {wave.held ? <p className="old">Its switches wait: {wave.held}</p> : null}
       <Facts
         facts={[
