@@ -143,8 +143,9 @@ def remove_left(root: Path) -> None:
     for one in (root / "trials").absolute().glob("*-*"):
         service = one.name.partition("-")[0]
         is_of_living = service.isdecimal() and psutil.pid_exists(int(service))
-        if not is_of_living and not any(str(spec) in lines for spec in one.glob("run-*.json")):
-            shutil.rmtree(one, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another service that starts now removes them, too
+            if not is_of_living and not any(str(spec) in lines for spec in one.glob("run-*.json")):
+                shutil.rmtree(one, ignore_errors=True)
 
 
 def _command(process: psutil.Process) -> Sequence[str]:

@@ -19,7 +19,7 @@ import pytest
 
 from anabranch.kafka.groups import describe
 from anabranch.model.cluster import ClusterContext
-from anabranch.model.groups import GroupState
+from anabranch.model.groups import Group, GroupState
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.ports import lease_ports
 from qa.brokers import await_coordinators
@@ -83,7 +83,7 @@ class CutOff(Moving):
         """It has begun when each reader has its partitions, and ends with all networks healed."""
         with super().application(protocol, consumers, checked) as app:
             try:
-                until(lambda: self.readers(self.link.source) == consumers)
+                self.await_readers(consumers)
                 self.await_going_on(app)
                 yield app
             finally:
@@ -93,9 +93,20 @@ class CutOff(Moving):
 
     def readers(self, there: ClusterContext) -> int:
         """How many members the group has there; 0 while it is not settled who reads what."""
-        name = self.lab.group
-        group = ask(there, lambda client: describe(client, [name]))[name]
+        group = self.described(there)
         return len(group.members) if group.state is GroupState.STABLE else 0
+
+    def described(self, there: ClusterContext) -> Group:
+        """The group of the readers."""
+        name = self.lab.group
+        return ask(there, lambda client: describe(client, [name]))[name]
+
+    def await_readers(self, number: int) -> None:
+        """Wait until so many readers have their partitions on the old cluster; says how the group stands if never."""
+        try:
+            until(lambda: self.readers(self.link.source) == number)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.described(self.link.source)}") from error
 
     def named(self, name: str) -> str:
         """The id of the client of that name at the service."""

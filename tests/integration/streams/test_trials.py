@@ -72,8 +72,8 @@ def processes(root: Path) -> list[psutil.Process]:
 
 def left(root: Path) -> list[str]:
     """What trials have left: processes and files."""
-    directory = root / "jobs" / "trials"
-    files = [str(one) for one in directory.rglob("*")] if directory.exists() else []
+    found = os.walk(root / "jobs" / "trials")  # unlike a glob it passes over what is removed meanwhile
+    files = [os.path.join(directory, name) for directory, below, names in found for name in (*below, *names)]
     return files + [str(one) for one in processes(root)]
 
 
