@@ -13,7 +13,7 @@ from anabranch.migration.spec import Wave
 from anabranch.migration.standing import LEADS, WaveVerb
 from anabranch.migration.steps import StepKind
 
-ABSENT, IDS, COPIED = "absent", "ids", "copied"
+ABSENT, IDS, COPIED, CONFIGS = "absent", "ids", "copied", "configs"
 DENIED, MADE, BEFORE, LANES, ANSWERS = "denied", "made", "before", "lanes", "answers"
 Results = dict[str, Mapping[str, Any]]
 _LIFTS = (*LEADS, WaveVerb.CANCEL)
@@ -23,9 +23,9 @@ _DENIES = (*_LIFTS, WaveVerb.RECONCILE, WaveVerb.COMPLETE)
 def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun]) -> Results:
     """The results that a run of a verb on a leg begins with; ``runs`` are all of its wave, the oldest first.
 
-    A cancel is told which topics were made, and up to where others hold copies; a reconcile where copies ended as the
-    cluster was lost.  A switch to where applications were before, and a cancel, are told which rules of each fence were
-    made there when they left, and which were not.
+    A cancel is told which topics were made, up to where others hold copies, and what was set on these; a reconcile
+    where copies ended as the cluster was lost.  A switch to where applications were before, and a cancel, are told
+    which rules of each fence were made there when they left, and which were not.
     One that leads away from a lost cluster where some may have gone on is told that this may answer again (L4).
     Whoever denies something again, or lifts it, where a fence was left behind, is told what was denied before that.
     """
@@ -46,14 +46,18 @@ def inherited(leg: Leg, verb: WaveVerb, runs: Iterable[WaveRun]) -> Results:
 def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
     """The topics that the wave's starts made, by what each wrote down before, and their ids, as far as it knew them.
 
-    With what a cancel wrote down of copies in others.  Those before a purge are gone.
+    With what a cancel wrote down of copies in others, and what the last start saw set on these.  Topics that were made
+    before a purge are gone.
     """
     made: set[str] = set()
     ids: dict[str, str] = {}
     copied: dict[str, Any] = {}
+    configs: dict[str, Any] = {}
     for run in done:
         if run.what == WaveVerb.START.value:
-            made |= set(run.result(StepKind.LOOK, wave.name).get(ABSENT, ()))
+            look = run.result(StepKind.LOOK, wave.name)
+            made |= set(look.get(ABSENT, ()))
+            configs = dict(look.get(CONFIGS, {}))
             for step in run.steps:
                 ids |= run.result(step.kind, step.subject).get(IDS, {})
         elif any(step.kind is StepKind.PURGE for step in run.steps) and StepKind.PURGE not in leaves_out(run):
@@ -63,8 +67,9 @@ def _made(wave: Wave, done: Iterable[WaveRun]) -> Results:
         elif run.what == WaveVerb.CANCEL.value:
             for step in run.steps:
                 copied |= run.result(step.kind, step.subject).get(COPIED, {})
-    told: dict[str, Any] = {ABSENT: sorted(made), **({IDS: ids} if ids else {}), **({COPIED: copied} if copied else {})}
-    return {key_of(StepKind.LOOK, wave.name): told} if made or copied else {}
+    more = {IDS: ids, COPIED: copied, CONFIGS: configs}
+    told = {ABSENT: sorted(made), **{key: value for key, value in more.items() if value}}
+    return {key_of(StepKind.LOOK, wave.name): told} if made or copied or configs else {}
 
 
 def _lost(wave: Wave, done: Iterable[WaveRun]) -> Results:

@@ -147,7 +147,7 @@ def home_finding(spec: LinkSpec, topic: str, original: str, filled: bool) -> Rea
     if filled:
         fix = f"leave it out: anabranch link set {spec.id} --exclude '{re.escape(topic)}'"
         return Reason.found(Severity.WARNING, f"{what}, and is copied home", fix)
-    fix = "where it is none, make a link for it with --naming '{source}.{topic}', which has no such rule"
+    fix = "where it is none, copy it under the naming '{source}.{topic}', which has no such rule"
     return Reason.found(Severity.WARNING, f"{what}, and is left out", fix)
 
 
@@ -157,7 +157,7 @@ def perhaps_finding(alias: str, topics: Sequence[str]) -> Reason:
         Severity.WARNING,
         f"MirrorMaker 2 knows a cluster {alias}: if that is the target, its copies from there are copied home: "
         f"{named_topics(topics)}",
-        f"if so, leave them out (--exclude '{re.escape(alias)}[._-].*'); else there is nothing to do",
+        f"if so, leave out what matches '{re.escape(alias)}[._-].*'; else there is nothing to do",
     )
 
 

@@ -107,3 +107,15 @@ def test_a_fence_that_a_cancel_could_not_put_back_is_put_back_by_the_next_one() 
     assert found == {"fence producers: acl": {"before": [THEIRS], "made": [OURS]}}
     after = stands(FENCED, [*runs, done(again)])
     assert (after.remains, after.left) == (None, None)
+
+
+def test_a_cancel_is_told_what_was_set_on_topics_before_the_wave_was_started() -> None:
+    """By the last start: a cancel puts it back, and the next start looks again; a purge that is done forgets it."""
+    of = [{"orders": {"id": "i", "own": {"retention.ms": value}}} for value in ("1", "2")]
+    runs = []
+    for configs in of:
+        start = made(FENCED, runs, WaveVerb.START)
+        runs.append(replace(done(start), results={"look: orders": {"absent": [], "configs": configs}}))
+        leg = stands(FENCED, runs).leg_of(WaveVerb.CANCEL, PLAIN)
+        assert inherited(leg, WaveVerb.CANCEL, runs) == {"look: orders": {"absent": [], "configs": configs}}
+        runs.append(done(made(FENCED, runs, WaveVerb.CANCEL)))

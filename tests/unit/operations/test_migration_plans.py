@@ -25,7 +25,7 @@ from anabranch.migration.steps import Part, StepKind, start_steps, switch_steps
 from anabranch.model.clock import DAY_MS, now_ms
 from anabranch.model.cluster import ClusterContext, PasswordLogin, SaslMechanism, Security, SecurityProtocol, Tls
 from anabranch.model.groups import Commit, GroupKind, GroupState
-from anabranch.model.reasons import Severity
+from anabranch.model.reasons import Reason, Severity
 from anabranch.model.secrets import SecretKind, SecretRef
 from anabranch.model.topics import TopicPartition
 from anabranch.operations.migrations.desk import Scene
@@ -39,6 +39,7 @@ from anabranch.operations.migrations.plan import (
     check_allowed,
     compared,
     plan,
+    told_once,
 )
 from anabranch.operations.migrations.steps import ClusterSteps
 from qa.blocking import between
@@ -123,6 +124,20 @@ def test_a_plan_has_every_step_and_every_reason(both: Lab) -> None:
     assert planned(both, migration).hash == found.hash
     slower = replace(migration, limits=Limits(source_rate=1_000_000))
     assert planned(both, slower).hash != found.hash
+
+
+def test_what_speaks_against_each_wave_is_told_once(both: Lab) -> None:
+    """A right that is missing for all of them; what one wave lacks stays with it, and of one wave alone all does."""
+    made = planned(both, discovered(both).migration)
+    right, other = (Reason.found(Severity.ERROR, what) for what in ("no right", "no topic"))
+    first, second = (replace(wave, reasons=(*wave.reasons, right)) for wave in made.waves)
+    lacking = replace(made, waves=(first, replace(second, reasons=(*second.reasons, other))))
+    found = told_once(lacking)
+    assert found.reasons == (*made.reasons, right)
+    assert [right in wave.reasons for wave in found.waves] == [False, False]
+    assert found.waves[1].reasons[-1] == other and found.errors == (right, other)
+    assert told_once(found) == found
+    assert told_once(replace(made, waves=(first,))).waves == (first,)
 
 
 def test_a_clock_that_is_off_is_refused_with_numbers(both: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

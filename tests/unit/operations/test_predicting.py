@@ -73,7 +73,7 @@ def test_records_that_a_target_topic_holds_already_are_told() -> None:
         assert told(replace(spec, shared_topics=False)) == []
         both.on(both.target, lambda found: append(found, TopicPartition("empty", 0), 1))
         (one,) = told(replace(spec, shared_topics=False))
-        what = "topic empty holds records on the target already (1 offset): copies are added after them"
+        what = "topic empty holds records on the target already (1 offset), which no link knows as its copies"
         assert one == (Severity.WARNING, what)
         assert told(spec) == []
 

@@ -62,7 +62,7 @@ export const StartBody = ({ plan }: { plan: Schemas["MigrationPlan"] }) => (
       {(waves) => (
         <>
           {waves.map((wave) => (
-            <WaveStart key={wave.name} wave={wave} />
+            <WaveStart key={wave.name} wave={wave} isAll={plan.reasons.length === 0} />
           ))}
         </>
       )}
@@ -70,13 +70,18 @@ export const StartBody = ({ plan }: { plan: Schemas["MigrationPlan"] }) => (
   </div>
 );
 
-const WaveStart = ({ wave }: { wave: Schemas["WavePlan"] }) => (
+/** `isAll` is whether the plan has no reasons but those of its waves. */
+const WaveStart = ({ wave, isAll }: { wave: Schemas["WavePlan"]; isAll: boolean }) => (
   <section className="stack" aria-label={`Wave ${wave.name}`}>
     <h3>
       Wave {wave.name}: {counted(wave.topics.length, "topic")}, {counted(wave.groups.length, "group")}
     </h3>
     <p>{estimated(wave.estimate)}</p>
-    {wave.reasons.length ? <Reasons reasons={wave.reasons} /> : <p>Nothing speaks against it.</p>}
+    {wave.reasons.length ? (
+      <Reasons reasons={wave.reasons} />
+    ) : (
+      <p>{isAll ? "Nothing speaks against it." : "Nothing speaks against it but what is said of the whole."}</p>
+    )}
     <StepList label={`Steps to start wave ${wave.name}`} steps={wave.start.map(planned)} />
     {wave.topics.length ? (
       <Folded summary={counted(wave.topics.length, "topic")}>

@@ -121,9 +121,9 @@ class _Snapshot:
         if offsets <= 0:
             return None
         held = counted(offsets, "offset")
-        what = f"topic {topic.target} holds records on the target already ({held}): copies are added after them"
+        what = f"topic {topic.target} holds records on the target already ({held}), which no link knows as its copies"
         fix = (
-            "where they are copies of the same records, all are there twice: delete the topic, or adopt it with "
+            "where they are copies of the same records, all would be there twice: delete the topic, or adopt it with "
             "`anabranch link create --adopt`"
         )
         return Reason.found(Severity.WARNING, what, fix)

@@ -20,7 +20,7 @@ from anabranch.model.acls import Acl
 from anabranch.model.counted import counted
 from anabranch.model.plans import REQUEST
 from anabranch.model.reasons import Reason
-from anabranch.operations.migrations import fencing, purging, ready
+from anabranch.operations.migrations import fencing, linking, own_configs, purging, ready
 from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import KeptRun, NotYetError, carry_out
 from anabranch.operations.migrations.found import tail_told
@@ -159,7 +159,12 @@ def _rules_told(rules: Sequence[Acl], what: str) -> str:
     return f"{counted(len(rules), 'rule')} would deny {what} to {', '.join(whom)}"
 
 
+async def _forget_link(scene: Scene) -> str:
+    return own_configs.told(await own_configs.changes(scene)) if linking.ends_changes(scene) else ""
+
+
 _TOLD: Mapping[StepKind, Callable[[Scene], Awaitable[str]]] = {
+    StepKind.DELETE_LINK: _forget_link,
     StepKind.FENCE: _fence,
     StepKind.FENCE_GROUPS: _fence_groups,
     StepKind.PURGE: purging.purged_told,

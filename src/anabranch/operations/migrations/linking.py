@@ -20,7 +20,7 @@ from anabranch.operations.links.caughtup import goal
 from anabranch.operations.links.create import LinkExistsError
 from anabranch.operations.links.show import show
 from anabranch.operations.links.status import stored
-from anabranch.operations.migrations import emptying, looking
+from anabranch.operations.migrations import emptying, looking, own_configs
 from anabranch.operations.migrations.desk import Result, Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.operations.offsets.ranges import certain
@@ -39,12 +39,14 @@ async def delete_link(scene: Scene) -> None:
     """Forget the leg's link, if it is the one that was made for the wave, and delete the topics that it made.
 
     Without its offset map nobody could go on with what it copied.  The topics go first, and the copies in others, as
-    only the link says which they are.  Raises NotYetError until they are gone.
+    only the link says which they are; configs last, as the link would change them again.  Raises NotYetError until
+    topics are gone.
     """
     await looking.delete_made(scene)
     if found := await copied(scene):
         await emptying.empty(scene.there, await emptying.cuts(scene.there, found, found))
-    await _delete(scene.there, scene.leg.spec())
+    if await _delete(scene.there, scene.leg.spec()):
+        await own_configs.put_back(scene)
 
 
 async def prepare_reverse(scene: Scene) -> Result:
@@ -112,21 +114,35 @@ def _is_ours(found: LinkSpec, made: LinkSpec) -> bool:
     return same and (made.back_of is not None or (found.naming, found.filter) == (made.naming, made.filter))
 
 
-async def _delete(target: Cluster, made: LinkSpec) -> None:
-    """Delete a link, and what is left of it where making or deleting it broke off."""
+async def _delete(target: Cluster, made: LinkSpec) -> bool:
+    """Delete a link, and what is left of it where making or deleting it broke off; False where another has its name."""
     with suppress(UnknownLinkError):
         _, record = await stored(target, made.id)
         if not _is_ours(record.wanted.spec, made):
-            return
+            return False
     with suppress(UnknownLinkError):
         await delete.apply(target, await delete.plan(target, made.id))
+    return True
 
 
 async def forget_link(scene: Scene) -> Result:
-    """Forget a link of this leg, or of one before it, which may be stored on either cluster."""
-    if (made := scene.leg.of_link(scene.subject)) is not None:
-        await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
-    return None
+    """Forget a link of this leg, or of one before it, which may be stored on either cluster.
+
+    With the first one of a wave that stays on the source goes what links have changed of its topics' configs.
+    """
+    made = scene.leg.of_link(scene.subject)
+    if made is None:
+        return None
+    is_gone = await _delete(scene.there if made.there == scene.leg.there else scene.here, made.spec())
+    if not is_gone or not ends_changes(scene):
+        return None
+    changed = await own_configs.put_back(scene)
+    return {"configs": changed} if changed else None
+
+
+def ends_changes(scene: Scene) -> bool:
+    """Whether the step forgets the first link of a wave that is given up."""
+    return scene.run.what == WaveVerb.CANCEL.value and scene.subject == scene.leg.at(0).link
 
 
 async def run_link(scene: Scene) -> Result:

@@ -16,7 +16,7 @@ from anabranch.migration.run import WaveRun
 from anabranch.migration.steps import StepKind
 from anabranch.migration.words import named
 from anabranch.model.topics import TopicId, TopicPartition
-from anabranch.operations.migrations.desk import Result, Scene
+from anabranch.operations.migrations.desk import Scene
 from anabranch.operations.migrations.engine import NotYetError
 from anabranch.state.codecs.topics import LINKS
 from anabranch.state.topics.control import Links, present
@@ -59,7 +59,7 @@ class HoldsRecordsError(RefusedError):
     )
 
 
-async def look(scene: Scene) -> Result:
+async def look(scene: Scene) -> dict[str, list[str]]:
     """Write down which of the wave's topics the target does not have: those the migration makes.
 
     Raises AnotherClusterError, HoldsRecordsError.

@@ -134,7 +134,7 @@ async def plan(
     ]
     lacking = access.reasons_of if migration.access.sync else access_seen.lacking
     of_access = await lacking(source, target, migration, only)
-    return MigrationPlan(
+    planned = MigrationPlan(
         migration.name,
         migration.source,
         here.cluster_id,
@@ -145,6 +145,20 @@ async def plan(
         _hash(part, here, there, waves),
         part,
     )
+    return told_once(planned)
+
+
+def told_once(planned: MigrationPlan) -> MigrationPlan:
+    """The plan with what speaks against each of several waves, such as a right that is missing, told of the whole."""
+    if len(planned.waves) < 2:
+        return planned
+    first, *others = planned.waves
+    common = [one for one in dict.fromkeys(first.reasons) if all(one in wave.reasons for wave in others)]
+    waves = tuple(
+        replace(wave, reasons=tuple(one for one in wave.reasons if one not in common)) for wave in planned.waves
+    )
+    new = (one for one in common if one not in planned.reasons)
+    return replace(planned, waves=waves, reasons=(*planned.reasons, *new))
 
 
 def check_allowed(planned: MigrationPlan) -> None:
@@ -162,7 +176,7 @@ async def held_against(planned: MigrationPlan, desk: MigrationDesk) -> Migration
         leg = Leg(planned.migration, wave)
         found = [reason for switch in one.switches for reason in await desk.against(leg, switch.part)]
         waves.append(replace(one, reasons=(*one.reasons, *rights.softened(dict.fromkeys(found), _WOULD_BE_REFUSED))))
-    return replace(planned, waves=tuple(waves))
+    return told_once(replace(planned, waves=tuple(waves)))
 
 
 def compared(planned: MigrationPlan, contexts: Iterable[ClusterContext]) -> MigrationPlan:

@@ -9,6 +9,7 @@ from typing import Any
 from anabranch.errors import RefusedError
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.fences import READING
+from anabranch.migration.inherited import ABSENT, CONFIGS
 from anabranch.migration.left_out import LEFT_OUT, is_left_out, put_back_of
 from anabranch.migration.legs import Leg
 from anabranch.migration.pause import LAST
@@ -25,6 +26,7 @@ from anabranch.operations.migrations import (
     looking,
     lost,
     lost_groups,
+    own_configs,
     positions,
     purging,
     ready,
@@ -83,6 +85,13 @@ class ClusterSteps:
         leg = Leg(self.migration, wave, run.leg)
         here, there = (self.target, self.source) if leg.leads_back else (self.source, self.target)
         return Scene(leg, here, there, self.desk, run, step.subject)
+
+
+async def _look(scene: Scene) -> Result:
+    """Which topics the wave's link makes, and how the others are configured before it comes."""
+    noted = await looking.look(scene)
+    configs = await own_configs.seen(scene.there, set(scene.leg.topics.values()) - set(noted[ABSENT]))
+    return {**noted, CONFIGS: configs} if configs else noted
 
 
 async def _bind(scene: Scene) -> Result:
@@ -206,7 +215,7 @@ async def _release(scene: Scene) -> Result:
 
 
 _DO: Mapping[StepKind, Does] = {
-    StepKind.LOOK: looking.look,
+    StepKind.LOOK: _look,
     StepKind.CREATE_LINK: linking.create_link,
     StepKind.RUN_LINK: linking.run_link,
     StepKind.ACCESS: _access,
