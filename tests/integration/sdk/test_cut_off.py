@@ -22,7 +22,7 @@ from anabranch.model.cluster import ClusterContext
 from anabranch.model.groups import Group, GroupState
 from anabranch.sandbox import ClusterSpec, SandboxCluster, start_clusters
 from anabranch.sandbox.ports import lease_ports
-from qa.brokers import await_coordinators
+from qa.brokers import RESTARTED, await_coordinators
 from qa.route_service import RouteProcess
 from qa.service import until
 from qa.timeouts import LONG_TIMEOUT_S
@@ -187,7 +187,7 @@ def sides() -> Iterator[Sides]:
     old, new = start_clusters(
         [
             ClusterSpec("old", proxied=True, overrides=QUICK),
-            ClusterSpec("new", proxied=True, overrides={"broker.session.timeout.ms": "9000"}),
+            ClusterSpec("new", proxied=True, overrides=RESTARTED),
         ]
     )
     with old, new:
