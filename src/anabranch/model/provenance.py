@@ -157,7 +157,7 @@ def perhaps_finding(alias: str, topics: Sequence[str]) -> Reason:
         Severity.WARNING,
         f"MirrorMaker 2 knows a cluster {alias}: if that is the target, its copies from there are copied home: "
         f"{named_topics(topics)}",
-        f"if so, leave out what matches '{re.escape(alias)}[._-].*'; else there is nothing to do",
+        f"if so, leave them out (--exclude '{re.escape(alias)}[._-].*'); else there is nothing to do",
     )
 
 

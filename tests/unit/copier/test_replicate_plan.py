@@ -94,7 +94,7 @@ def test_what_another_tool_copies_the_other_way_is_not_copied_home() -> None:
 
     made, findings = planned(spec)
     assert made == {"orders", "new.named.so", "renew.ringy"}
-    assert [(one.severity, "left out" in one.what, "--naming" in one.fix) for one in findings] == [
+    assert [(one.severity, "left out" in one.what, "naming '{source}.{topic}'" in one.fix) for one in findings] == [
         (Severity.WARNING, True, True)
     ]
     made, findings = planned(spec, **{"old.new.ringy": object()})
