@@ -34,6 +34,11 @@ class Config:
     own: bool
 
 
+def own_configs(read: Mapping[str, Config]) -> dict[str, str]:
+    """What was set of a topic's configs for itself."""
+    return {name: config.value for name, config in read.items() if config.own and config.value is not None}
+
+
 async def cluster_operations(cluster: Cluster) -> frozenset[AclOperation] | None:
     """The operations that we may do on the cluster; None where the broker does not tell."""
     response = await cluster.call(DescribeClusterRequest(include_cluster_authorized_operations=True), cap=0)

@@ -15,7 +15,7 @@ from anabranch.copier.planning.lanes import lanes_of, lanes_of_absent, late_from
 from anabranch.copier.planning.lease import PlanBasis
 from anabranch.copier.planning.pairs import TopicPair, named, not_home, pairs_of, unclaimed
 from anabranch.copier.planning.remembered_topics import RememberedTopics
-from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists, own_configs
+from anabranch.copier.planning.target_topics import TargetTopics, TargetTopicState, exists
 from anabranch.errors import AnabranchError, ClusterError
 from anabranch.kafka import admin
 from anabranch.kafka.cluster import Cluster, ClusterMetadata
@@ -141,7 +141,7 @@ class Planner:
                 provided = before  # no broker answers for it: it goes on as it was
             else:
                 read = self._explicit(pair.source.name, explicit, findings)
-                own = self._unheld(spec, pair, own_configs(read))
+                own = self._unheld(spec, pair, admin.own_configs(read))
                 try:
                     made = await self._topics.provide(
                         spec, pair, own, target, known.get(pair.target), configured.get(pair.target)

@@ -19,11 +19,6 @@ from anabranch.model.topics import TopicId
 from anabranch.state.topics.control import Links
 
 
-def own_configs(read: Mapping[str, admin.Config]) -> dict[str, str]:
-    """What was set of a topic's configs for itself."""
-    return {name: config.value for name, config in read.items() if config.own and config.value is not None}
-
-
 def exists(metadata: ClusterMetadata, topic: str) -> bool:
     """Whether a cluster has a topic."""
     found = metadata.topics.get(topic)
@@ -42,7 +37,7 @@ class TargetTopicState:
         """By the source's configs."""
         stays = read.get(tombstones.SETTING)
         effective = {} if stays is None else {tombstones.SETTING: stays.value}
-        return cls(target_id, tombstones.retention_ms({**own_configs(read), **effective}))
+        return cls(target_id, tombstones.retention_ms({**admin.own_configs(read), **effective}))
 
 
 class TargetTopics:

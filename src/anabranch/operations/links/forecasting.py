@@ -178,7 +178,7 @@ async def _expiration(target: Cluster) -> int | None:
 
 def _own(configs: Configs, topic: str) -> dict[str, str]:
     """What is set on a topic itself."""
-    return {name: one.value for name, one in configs.get(topic, {}).items() if one.own and one.value is not None}
+    return admin.own_configs(configs.get(topic, {}))
 
 
 def _changed(spec: LinkSpec, topic: TopicPlan, source: Mapping[str, str], target_configs: Configs) -> list[Reason]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from anabranch.kafka.cluster import Cluster
-from anabranch.migration.inherited import COPIED, IDS
+from anabranch.migration.inherited import CONFIGS, COPIED, IDS
 from anabranch.migration.legs import Leg
 from anabranch.migration.standing import WaveVerb
 from anabranch.migration.steps import translated_by
@@ -137,7 +137,7 @@ async def forget_link(scene: Scene) -> Result:
     if not is_gone or not ends_changes(scene):
         return None
     changed = await own_configs.put_back(scene)
-    return {"configs": changed} if changed else None
+    return {CONFIGS: changed} if changed else None
 
 
 def ends_changes(scene: Scene) -> bool:

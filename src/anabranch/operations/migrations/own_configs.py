@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from anabranch.kafka.admin import alter_topic_configs, topic_configs
+from anabranch.kafka.admin import alter_topic_configs, own_configs, topic_configs
 from anabranch.kafka.cluster import Cluster
 from anabranch.migration.inherited import CONFIGS
 from anabranch.migration.steps import StepKind
@@ -30,12 +30,11 @@ async def seen(cluster: Cluster, topics: Iterable[str]) -> dict[str, dict[str, A
     names = sorted(topics)
     answer = await cluster.metadata(names) if names else None
     found = {} if answer is None else {name: TopicId(answer.topics[name].id) for name in names}
-    own = {
-        name: {key: one.value for key, one in of.items() if one.own and one.value is not None}
-        for name, of in (await topic_configs(cluster, names) if names else {}).items()
-    }
+    configs = await topic_configs(cluster, names)
     return {
-        name: {"id": str(id_), "own": own[name]} for name, id_ in found.items() if id_ != TopicId.ZERO and name in own
+        name: {"id": str(id_), "own": own_configs(configs[name])}
+        for name, id_ in found.items()
+        if id_ != TopicId.ZERO and name in configs
     }
 
 
