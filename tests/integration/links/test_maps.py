@@ -9,6 +9,7 @@ from bisect import bisect_left
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.kafka.log import KeyedLog
 from anabranch.model import topics as model
 from anabranch.model.lane import LaneMode
@@ -22,6 +23,7 @@ from anabranch.state.maps.reading import LaneInDoubtError, LaneMap, LinkMaps, re
 from anabranch.state.segments import index
 from qa import offsets as offset_engine
 from qa.logcompare import ComparedRecord, read_log
+from qa.service import until
 from tests.chance import is_full
 from tests.integration.links.lab import TIMEOUT_S, Link, link
 from tests.integration.links.test_gaps import compacted_with_a_gap, interleave, keep_as_it_is
@@ -156,6 +158,35 @@ def assert_shown(made: Link, topic: str) -> None:
     here = {entry.offset: entry.digest for entry in log_of(made.old, topic)}
     assert here and {offset: there.get(lies.get(offset, -1)) for offset in here} == here
     assert (shown.source_end, shown.target_end) == (ends(made.old, topic)[1], ends(made.new, topic)[1])
+
+
+@pytest.mark.parametrize("mode", [ModePolicy.AUTO, ModePolicy.MAPPED])
+def test_a_lane_that_nobody_has_told_of_is_read_from_its_claims_and_the_log(
+    old: SandboxCluster, new: SandboxCluster, mode: ModePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its worker has ended within a second: neither where it stood nor a range was persisted."""
+    topic = create(old, fresh("translated-untold"))
+    produce(old, topic, numbered(20), batch=7)
+    interleave(old, topic, 5)
+    last = log_of(old, topic)[-1].offset
+
+    async def silent(*_: object, **__: object) -> None:
+        """Nothing is told."""
+
+    with link(old, new, topic, mode=mode) as made:
+        with monkeypatch.context() as patched:
+            patched.setattr(ProgressWriter, "persist", silent)
+            with made.running():
+                until(lambda: len(log_of(new, topic)) == len(log_of(old, topic)))
+        assert not made.status().lanes
+        lane = map_of(made, topic, last + 1)
+        assert lane.mode is (LaneMode.IDENTITY if mode is ModePolicy.AUTO else LaneMode.MAPPED)
+        assert assert_exact(made, topic, lane) >= last + 2
+        produce(old, topic, numbered(3, first=100))
+        with made.running():
+            made.await_position(topic, ends(old, topic)[1])
+        lane = map_of(made, topic, ends(old, topic)[1])
+        assert assert_exact(made, topic, lane) == ends(old, topic)[1] + 1
 
 
 @pytest.mark.real

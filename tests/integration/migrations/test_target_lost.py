@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 
+from anabranch.copier.reporting.progress_writer import ProgressWriter
 from anabranch.kafka.security import open_cluster
 from anabranch.migration.ends import End
 from anabranch.migration.journal import run_fields, run_of
@@ -218,6 +219,35 @@ def test_a_way_back_that_never_ran_says_so_and_positions_are_exact_all_the_same(
         made.back()
         refused = made.ended(WaveVerb.RECONCILE)
         assert f"6 records (offsets {ends} to {ends + 5}) of {topic}-0" in refused.why
+
+
+def test_what_a_way_back_has_copied_is_known_that_has_told_of_nothing(
+    clusters: Clusters, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its target was lost within a second of its begin: its claims and the source's log tell up to where it came."""
+
+    async def silent(*_: object, **__: object) -> None:
+        """Nothing is told."""
+
+    with switched(clusters, store, idle=True) as made:
+        (topic,), (group,) = made.wave.topics, made.wave.groups
+        produce(made.new, topic, numbered(6, first=500))
+        with monkeypatch.context() as patched:
+            patched.setattr(ProgressWriter, "persist", silent)
+            made.idle.clear()
+            asyncio.run(made.run_link("old", made.leg(1).link))
+            until_same(made.old, made.new, topic)
+            copied = newest_offset(made.new, topic)
+            made.away()
+            made.read = {f"{topic}-0": copied - 2, f"{topic}-1": 4}
+            run = made.ended(WaveVerb.REVERSE, LOST)
+        assert (run.state, run.why) == (WaveRunState.DONE, "")
+        assert f"{topic}-0 was copied up to {copied:,}; where its log ended on new was never seen" in doubts_of(made)
+        at = newest_offset(made.old, topic) - 2
+        assert committed(made.old, group, [(topic, 0)]) == {(topic, 0): (at, "")}
+        made.back()
+        back = made.ended(WaveVerb.RECONCILE)
+        assert (back.state, back.why, made.stands.lost) == (WaveRunState.DONE, "", None)
 
 
 def test_a_way_back_of_an_older_version_that_never_ran_is_refused(

@@ -12,6 +12,7 @@ from anabranch.migration.legs import Leg
 from anabranch.model.clock import now_ms
 from anabranch.model.lane import LaneState
 from anabranch.model.link import UnknownLinkError
+from anabranch.model.reports import LinkPlan
 from anabranch.operations.links.create import LinkExistsError
 from anabranch.operations.migrations import linking, lost
 from anabranch.operations.migrations.engine import NotYetError
@@ -36,6 +37,15 @@ def told(both: Lab, *states: LaneState) -> None:
 
     async def file(cluster: Cluster) -> None:
         await Progress(cluster).persist(lanes)
+
+    both.on(both.target, file)
+
+
+def planned(both: Lab, lanes: int, before_ms: int) -> None:
+    """A run has planned so many lanes, so long ago."""
+
+    async def file(cluster: Cluster) -> None:
+        await Progress(cluster).plan(LinkPlan(LINK, "run", 1, now_ms() - before_ms, lanes))
 
     both.on(both.target, file)
 
@@ -94,12 +104,16 @@ def test_the_way_back_runs_once_no_run_of_the_other_link_is_there(both: Lab) -> 
 
 
 def test_what_was_not_copied_is_written_down_once_every_lane_stands_still(both: Lab) -> None:
-    """A link that was paused may copy a moment longer."""
+    """A link that was paused may copy a moment longer, and one that has just begun has not told of its lanes yet."""
     links.pause(both.target, LINK)
     told(both, LaneState.PAUSED, LaneState.FOLLOWING)
     with pytest.raises(NotYetError, match=f"link {LINK}: {B} is not paused yet"):
         scene_done(both, lost.lost_tail)
     told(both, LaneState.PAUSED, LaneState.PAUSED)
+    planned(both, 3, 0)
+    with pytest.raises(NotYetError, match=f"link {LINK}: where 1 lane stood is not told yet$"):
+        scene_done(both, lost.lost_tail)
+    planned(both, 3, 20_000)
     found = scene_done(both, lost.lost_tail)
     assert found is not None
     copied = {str(A): [SOURCE_END, TARGET_END], str(B): [SOURCE_END, TARGET_END]}

@@ -25,8 +25,8 @@ from anabranch.model.reports import TopicPlan
 from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import MappedRange
 from anabranch.protocol.claims import Claim, ClaimState
-from anabranch.state.maps.adopted import ADOPTED
 from anabranch.state.maps.rebuild import LogRange, has_records
+from anabranch.state.maps.untold import ADOPTED
 from anabranch.state.segments.index import SEGMENT_RANGES
 from anabranch.state.topics.control import ControlLostError, MappedRanges
 from anabranch.state.topics.journal import Journal

@@ -23,9 +23,9 @@ from anabranch.model.topics import TopicId
 from anabranch.offsets.offset_map import OffsetMap
 from anabranch.operations.links.status import stored
 from anabranch.operations.offsets.ranges import certain
-from anabranch.state.maps.adopted import ADOPTED, led_alike
 from anabranch.state.maps.reading import LaneMap, read_maps
 from anabranch.state.maps.rebuild import LogRange, has_records
+from anabranch.state.maps.untold import ADOPTED, led_alike
 from anabranch.state.topics.control import Links
 from anabranch.state.topics.journal import Journal
 

@@ -15,6 +15,7 @@ from anabranch.migration.inherited import ANSWERS
 from anabranch.migration.lost import DOUBTS, LostLane, lane_fields, lost_words, never_ran
 from anabranch.migration.lost_steps import LOOK_LOST_S
 from anabranch.migration.steps import StepKind
+from anabranch.model.counted import counted
 from anabranch.model.lane import LaneState
 from anabranch.model.reports import LinkStatus
 from anabranch.model.topics import TopicPartition
@@ -26,6 +27,8 @@ from anabranch.state.maps.reading import read_maps
 from anabranch.state.topics.journal import Journal
 
 _STILL = {LaneState.PAUSED, LaneState.STOPPED}
+_FIRST_WORD_MS = 10_000
+"""How long after its plan a run may not have told of a lane yet: a worker does so about a second after it has it."""
 
 
 @dataclass(eq=False)
@@ -78,7 +81,7 @@ async def lost_tail(scene: Scene) -> Result:
     """
     status = await show(scene.there, scene.leg.link)
     if status.wanted.paused and (busy := _busy(status)):
-        raise NotYetError(f"link {scene.leg.link}: {busy} is not paused yet")
+        raise NotYetError(f"link {scene.leg.link}: {busy}")
     lanes = await _lanes(scene, status)
     doubts = list(lost_words(lanes, scene.here.name))
     if status.plan is None and scene.leg.number:
@@ -87,11 +90,14 @@ async def lost_tail(scene: Scene) -> Result:
 
 
 def _busy(status: LinkStatus) -> str:
-    """A lane that some worker may still copy, empty where there is none."""
+    """What some worker may still copy, empty where there is nothing."""
     if not status.running:
         return ""
     lanes = status.as_read().lanes
-    return next((str(lane.source) for lane in lanes if not lane.is_old and lane.state not in _STILL), "")
+    if busy := next((lane.source for lane in lanes if not lane.is_old and lane.state not in _STILL), None):
+        return f"{busy} is not paused yet"
+    is_new = status.plan is not None and status.read_at_ms - status.plan.planned_at_ms < _FIRST_WORD_MS
+    return f"where {counted(status.missing, 'lane')} stood is not told yet" if is_new and status.missing else ""
 
 
 async def _lanes(scene: Scene, status: LinkStatus) -> list[LostLane]:

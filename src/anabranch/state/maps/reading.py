@@ -24,7 +24,8 @@ map is read from the index and checked against the log just where the index may 
 (d) The map never ends past the high watermark of the target.  In an identity lane gaps before a record are filled
     by empty transactions; the source's last gap is not, until a record follows: the source's end is then higher
     than the target's, and its position is the target's end.
-(e) A way back that has not run yet has told of no lane: those that it adopted are read (``state.maps.adopted``).
+(e) A lane is told of about a second after it was claimed.  Of those that are not told of yet, or never will be since
+    their worker has ended, claims tell, and the log (``state.maps.untold``); so do those that a way back has adopted.
 (f) Lanes of an earlier generation, or of a topic that was made again, are left out (``Links.standing``).  Offsets that
     a person has accepted as lost were passed without a copy: they are a gap.  So are a source offset before a gap
     that another writer left in the target, and that gap is foreign.
@@ -51,8 +52,8 @@ from anabranch.model.topics import TopicPartition
 from anabranch.offsets.offset_map import OffsetMap
 from anabranch.state.codecs import ranges as range_codec
 from anabranch.state.codecs import topics as control_topics
-from anabranch.state.maps.adopted import adopted_lanes
 from anabranch.state.maps.recovery import PURPOSE, MapRecovery, TargetLog
+from anabranch.state.maps.untold import untold_lanes
 from anabranch.state.segments.index import Segments
 from anabranch.state.topics.control import Links, Progress, present
 from anabranch.state.topics.journal import GapRecords, Journal
@@ -163,16 +164,15 @@ async def read_maps(
     await progress.sync()
     wanted = None if partitions is None else set(partitions)
     told = list(progress.lanes.of(link_id))
-    if record.wanted.spec.back_of is not None:
-        known = {lane.lane for lane in told}
-        told += adopted_lanes(links, record.wanted.spec, await Journal(target).read(), known)
+    journal, known = Journal(target), {lane.lane for lane in told}
+    told += untold_lanes(links, record.wanted.spec, await journal.read(), known)
     lanes = [
         lane
         for lane in links.standing(link_id, told)
         if (wanted is None or lane.source in wanted) and (of_topics is None or lane.source.topic in of_topics)
     ]
     segments = await _segments(target, {lane.lane for lane in lanes})
-    claims, gap_records = await Journal(target).read(), await GapRecords(target).read()
+    claims, gap_records = await journal.read(), await GapRecords(target).read()
     ids = {topic.target: topic.target_id.uuid for topic in links.topics_of(link_id)}
     logs = await _logs(target, [lane.target for lane in lanes], ids)
     mender = MapRecovery(target, claims, gap_records)
