@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anabranch.cli import render
@@ -120,7 +120,7 @@ def try_(
     emit(found, _tried(found), output)
     failed = [one for one in found if not one.ok]
     for one in failed:
-        report(ContextFailedError(one.context, one.error, one.hint), Console(stderr=True))
+        report(ContextFailedError(one.context, one.error, one.hint))
     if failed:
         raise typer.Exit(max(one.exit_code for one in failed))
 

@@ -6,9 +6,9 @@ import signal
 from typing import Any, NoReturn, Self
 
 import typer
-from rich.console import Console
 
 from anabranch.cli.hints import aimed
+from anabranch.cli.output import error_console
 from anabranch.errors import AnabranchError
 from anabranch.operations.jobs.outcome import JobFailedError
 from anabranch.operations.jobs.startedjob import StartedJob
@@ -53,15 +53,16 @@ class Tied:
             self._job.end(interrupted=number == signal.SIGINT)
 
 
-def report(error: AnabranchError, console: Console) -> int:
+def report(error: AnabranchError) -> int:
     """Print an error and its hint; returns the exit code that its class documents."""
-    console.print(f"error: {error.message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    console = error_console()
+    console.print(f"error: {error.message}", style="red", highlight=False, soft_wrap=True)
     if error.hint:
-        console.print(f"hint: {aimed(error.hint)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"hint: {aimed(error.hint)}", highlight=False, soft_wrap=True)
     return error.exit_code
 
 
 def fail(error: JobFailedError, exit_code: int) -> NoReturn:
     """Print how the job ended, and exit with the verb's code."""
-    report(error, Console(stderr=True))
+    report(error)
     raise typer.Exit(exit_code)

@@ -27,8 +27,6 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 def main() -> None:
     """Run the verb that was typed."""
     with _ended_by_ctrl_c():
-        from rich.console import Console
-
         from anabranch.cli import completing
         from anabranch.cli.app import app
         from anabranch.cli.jobs import report
@@ -40,7 +38,7 @@ def main() -> None:
             completing.leave()
         if not isinstance(error, AnabranchError):
             raise
-        sys.exit(report(error, Console(stderr=True)))
+        sys.exit(report(error))
 
 
 if __name__ == "__main__":

@@ -31,8 +31,16 @@ FormatOption = Annotated[Format, typer.Option("-o", "--output", help="How to wri
 
 
 def console() -> Console:
-    """Standard output; wide in a pipe, so that tables do not wrap there."""
-    return Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+    """Standard output; wide in a pipe, so that tables do not wrap there.
+
+    What is printed is shown as it is: a group's name or an error of others may hold ``[b]`` or ``:x:``.
+    """
+    return Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, markup=False, emoji=False)
+
+
+def error_console() -> Console:
+    """Standard error; what is printed is shown as it is."""
+    return Console(stderr=True, markup=False, emoji=False)
 
 
 def emit(value: object, table: RenderableType, form: Format) -> None:

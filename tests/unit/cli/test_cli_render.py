@@ -7,13 +7,17 @@ import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 from rich.console import Console, RenderableType
 
-from anabranch.cli import words
+from anabranch.cli import output, words
+from anabranch.cli.jobs import report
 from anabranch.cli.links import render, watch
+from anabranch.cli.render import grid
+from anabranch.errors import InvalidFieldError
 from anabranch.model.lane import LaneKey, LaneMode, LaneProgress, LaneState
 from anabranch.model.link import ClusterRef, LinkRecord, LinkSpec, WantedState
 from anabranch.model.reasons import Reason, ReasonKind, Severity
@@ -463,3 +467,22 @@ def test_a_reason_is_written_by_its_kind_and_a_finding_by_its_severity() -> None
         "location": "",
     }
     assert plain([Reason.found(Severity.INFO, "small")]) == [{"severity": "info", "what": "small", "fix": ""}]
+
+
+def test_what_names_and_errors_hold_is_shown_as_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing of it is taken for a style or a picture, neither in a table nor in an error."""
+    odd = "shop:x:1 [b]list[int][/b]"
+    table = grid("GROUP")
+    table.add_row(odd)
+    output.emit([odd], table, output.Format.TABLE)
+    assert report(InvalidFieldError("route", "group", odd)) == InvalidFieldError.exit_code
+    printed, errors = capfd.readouterr()
+    assert odd in printed
+    assert odd in errors
+
+
+def test_only_one_module_opens_a_console() -> None:
+    """Else what is printed there would be taken for styles."""
+    home = Path(output.__file__)
+    found = [path for path in home.parent.rglob("*.py") if " Console(" in path.read_text()]
+    assert found == [home]

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from anabranch.checkpoints.plan import PendingTransactions, StopSavepoint, Uncommitted
 from anabranch.cli.applying import PlannedChange, apply_change
@@ -40,7 +39,7 @@ from anabranch.cli.checkpoints.options import (
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, say_dry_run
 from anabranch.cli.hints import quoted
 from anabranch.cli.located import contexts
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption, emit, error_console
 from anabranch.cli.running import run
 from anabranch.errors import InvalidFieldError
 from anabranch.model.reasons import Reason
@@ -192,7 +191,7 @@ async def _rewrite(
             raise
     if done is not None:
         text = f"prove it with: {typed.proof(request)}"
-        Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
+        error_console().print(text, highlight=False, soft_wrap=True)
 
 
 def _refuse(refusals: Collection[Reason], execute: bool) -> None:

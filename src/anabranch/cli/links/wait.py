@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from anabranch.cli.options import LinkArgument, TargetOption
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption, emit, error_console
 from anabranch.cli.running import on_both, run
 from anabranch.cli.words import count, moment
 from anabranch.config.units import parse_interval
@@ -58,7 +58,7 @@ async def _wait(
 ) -> None:
     from anabranch.operations.links import wait as operation
 
-    console = Console(stderr=True)
+    console = error_console()
     async with on_both(ctx, link, target_name) as (source, target):
         with Live(console=console, auto_refresh=False, transient=True) as live:
             done = await operation.wait(source, target, link, lag, longest_s, WaitView(console, live).tell)
@@ -83,7 +83,7 @@ class WaitView:
         if self._console.is_terminal:
             self._live.update(_bar(found, self._first, line), refresh=True)
         elif line != self._told:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(line, highlight=False, soft_wrap=True)
             self._told = line
 
 

@@ -32,5 +32,5 @@ async def watch(
                 live.update(render.status(await read(), limit=room), refresh=True)
                 await sleep(INTERVAL_S)
     while True:
-        console.print(render.line(await read()), markup=False, highlight=False, soft_wrap=True)
+        console.print(render.line(await read()), highlight=False, soft_wrap=True)
         await sleep(INTERVAL_S)

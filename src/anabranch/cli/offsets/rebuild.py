@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from anabranch.cli.completing import context_names, source_topics
 from anabranch.cli.jobs import Tied
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import TargetOption, settings_of
+from anabranch.cli.output import console
 from anabranch.cli.render import grid
 from anabranch.cli.running import on_context, run
 from anabranch.cli.words import count, moment, span
@@ -96,7 +97,7 @@ def rebuild(
     if made is None:
         return
     maps = made.maps
-    Console().print(_table(maps))
+    console().print(_table(maps))
     if verify_to is not None:
         from anabranch.operations.offsets.comparison import comparison
 

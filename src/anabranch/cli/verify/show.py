@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from anabranch.cli.options import LinkArgument, TargetOption
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption, emit, error_console
 from anabranch.cli.running import on_target, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL
@@ -49,6 +48,6 @@ async def _show(ctx: typer.Context, link: str, target_name: str | None, live: bo
     async with on_target(ctx, target_name) as target:
         found = await operation.show(target, link)
         if live and found.running:
-            console = Console(stderr=True)
+            console = error_console()
             found = await followed(lambda tell: operation.follow(target, link, tell), console) or found
         return found

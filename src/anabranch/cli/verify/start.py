@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import platformdirs
 import typer
-from rich.console import Console
 
 from anabranch.cli.applying import PlanToShow, agreed, check_flags
 from anabranch.cli.dryrun import ExecuteOption, PlanOption, typed
 from anabranch.cli.hints import repeated
 from anabranch.cli.located import contexts, target
 from anabranch.cli.options import LinkArgument, TargetOption, settings_of
-from anabranch.cli.output import Format, FormatOption, emit
+from anabranch.cli.output import Format, FormatOption, emit, error_console
 from anabranch.cli.running import on_context, run
 from anabranch.cli.verify import render
 from anabranch.cli.verify.guard import COULD_NOT_TELL, LEFT
@@ -157,7 +156,7 @@ async def _compare(ctx: typer.Context, flags: VerifyFlags) -> VerifyStatus | Non
         )
         if flags.detach:
             return None
-        found = await followed(lambda tell: started.ended(target_cluster, tell), Console(stderr=True))
+        found = await followed(lambda tell: started.ended(target_cluster, tell), error_console())
         if found is None:
             started.job.detach()
             typer.echo(f"no verdict yet: anabranch verify show {link}{repeated(flags.target_name)} --watch", err=True)

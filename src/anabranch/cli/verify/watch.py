@@ -25,7 +25,7 @@ async def followed(follow: Callable[[TellStatus], Awaitable[VerifyStatus]], cons
         if console.is_terminal:
             live.update(render.status(found), refresh=True)
         elif (line := render.line(found)) != last:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(line, highlight=False, soft_wrap=True)
             last = line
 
     try:

@@ -24,6 +24,7 @@ from anabranch.spark.streams.sinks.errors import (
     BatchBehindError,
     DuplicateKeysError,
     RowRefusedError,
+    SinkAwayError,
     SinkOptionError,
     SinkSchemaError,
     SinkUnavailableError,
@@ -218,11 +219,11 @@ class Conformance:
         try:
             with pytest.raises(SinkUnavailableError) as gone:
                 short.write(named(spark, {2: "b"}), 1)
-            with pytest.raises(SinkUnavailableError):
+            with pytest.raises(SinkAwayError) as away:
                 open_sink(lab).check(SCHEMA)
         finally:
             lab.start()
-        assert gone.value.retryable
+        assert gone.value.retryable and away.value.retryable
         assert gone.value.attempts > 1
         assert short.counts.errors == 1
         assert short.counts.retries > 0

@@ -71,6 +71,18 @@ class SinkDeniedError(ConfigError):
 
 
 @dataclass(eq=False)
+class SinkAwayError(ClusterError):
+    """The server does not answer as a sink is looked at, before its first batch."""
+
+    sink: str
+    why: str
+
+    retryable = True
+    _message = "{sink} cannot be looked at: {why}"
+    _hint = "bring the server back, or correct where the table's options say that it is, and start again"
+
+
+@dataclass(eq=False)
 class SinkUnavailableError(ClusterError):
     """The server did not take a batch for as long as it was tried."""
 
@@ -80,7 +92,7 @@ class SinkUnavailableError(ClusterError):
     why: str
 
     retryable = True
-    _message = "{sink} did not take the batch within {seconds:g} s, {attempts} attempts: {why}"
+    _message = "{sink} did not take the batch within {seconds:g} s (attempts: {attempts}): {why}"
     _hint = "bring the server back, or free what it is out of; option retry_seconds says how long a batch is tried"
 
 

@@ -21,9 +21,10 @@ from pyspark.sql.types import StructType
 
 from anabranch.errors import AnabranchError
 from anabranch.spark.streams.sinks.chunks import BatchChunks, RowEncoder, encoded
+from anabranch.spark.streams.sinks.errors import SinkAwayError
 from anabranch.spark.streams.sinks.port import SinkCounts
 from anabranch.spark.streams.sinks.refusing import refuse
-from anabranch.spark.streams.sinks.retrying import Retrying
+from anabranch.spark.streams.sinks.retrying import PassingError, Retrying
 from anabranch.spark.streams.sinks.rowplan import KeyedRows
 from anabranch.spark.streams.sinks.state import BatchState, QueryWriter, checkpoint_of
 
@@ -75,9 +76,10 @@ class ServerSink:
 
     def check(self, schema: StructType) -> None:
         self._rows.check(self._writer.sink, schema)
-        Retrying(self._writer.sink, 0, self.counts).call(
-            partial(self._with_server, lambda server: server.check(schema))
-        )
+        try:
+            self._with_server(lambda server: server.check(schema))
+        except PassingError as error:
+            raise SinkAwayError(self._writer.sink, str(error)[:500]) from error
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         try:
