@@ -25,7 +25,7 @@ from anabranch.service.errors import (
     UnknownClientError,
     WrongHostError,
 )
-from anabranch.service.trial_errors import NoTrialError, ScriptRefusedError, TooManyTrialsError
+from anabranch.service.trial_errors import NoTrialError, ScriptDeniedError, ScriptRefusedError, TooManyTrialsError
 from anabranch.store.accounts import NoAccountError, UnknownTokenError
 from anabranch.store.catalog import NoEntryError
 from anabranch.store.errors import StoreError, StoreFullError
@@ -71,6 +71,7 @@ _STATUS: Mapping[type[AnabranchError], int] = {
     NoArtifactError: 404,
     NoArtifactVersionError: 404,
     DeniedError: 403,
+    ScriptDeniedError: 403,
     UnknownClientError: 404,
     ConfigError: 422,
     RefusedError: 409,

@@ -54,6 +54,21 @@ class ScriptRefusedError(ConfigError):
 
 
 @dataclass(eq=False)
+class ScriptDeniedError(RefusedError):
+    """A script that was to be saved uses what no grant allows."""
+
+    found: ScriptProblem
+
+    @property
+    def message(self) -> str:
+        return self.found.message
+
+    @property
+    def hint(self) -> str:
+        return self.found.hint
+
+
+@dataclass(eq=False)
 class NotValidatedError(RefusedError):
     """A script could not be tried, so that it is not known whether it can be run."""
 

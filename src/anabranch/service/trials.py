@@ -33,6 +33,7 @@ from anabranch.service.trial_errors import (
     NoTrialError,
     NotValidatedError,
     PreviewsOffError,
+    ScriptDeniedError,
     ScriptRefusedError,
     TooManyTrialsError,
 )
@@ -172,7 +173,8 @@ class Trials:
     async def validated(self, account: str, question: TrialQuestion) -> Mapping[str, Any]:
         """What Spark says that a script is, as the event ``analysed`` has it.
 
-        Raises what ``ask`` raises, ScriptRefusedError where it refuses the script, NotValidatedError.
+        Raises what ``ask`` raises, ScriptRefusedError and ScriptDeniedError where it refuses the script,
+        NotValidatedError.
         """
         trial, _ = await self.ask(account, question)
         with trial.listening():
@@ -182,6 +184,8 @@ class Trials:
             return trial.analysed
         if trial.problem is not None and trial.problem.is_of_script:
             raise ScriptRefusedError(trial.problem)
+        if trial.problem is not None and trial.problem.is_denied:
+            raise ScriptDeniedError(trial.problem)
         raise NotValidatedError(trial.why, "" if trial.problem is None else trial.problem.hint)
 
     def end_all(self) -> None:

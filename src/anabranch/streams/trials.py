@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from anabranch.streams.artifacts.values import ArtifactPin
+from anabranch.streams.grants import DeniedError
 
 
 class TrialKind(StrEnum):
@@ -112,6 +113,11 @@ class ScriptProblem:
     def is_of_script(self) -> bool:
         """Whether the script is wrong, and not what was to look at it."""
         return self.statement is not None
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether no grant allows what the script uses."""
+        return self.condition == DeniedError.__name__
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> ScriptProblem:

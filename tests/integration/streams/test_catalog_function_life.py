@@ -52,7 +52,8 @@ def test_a_stream_calls_functions_with_the_grants_of_its_author(
             do(served, "admin", "grant", privilege=privilege, name=name, principal="user:operator")
         request = {"stream": NAME, "script": SCRIPT, "restarts": 0}
         refused = served.ask("POST", "/api/v1/streams/create/plan", request, role="operator").json
-        assert "operator may not read shop.rates" in refused["detail"], refused
+        assert (refused["status"], refused["detail"]) == (403, "operator may not read shop.rates"), refused
+        assert not refused["retryable"]
         do(served, "admin", "grant", privilege="read", name="shop.rates", principal="user:operator")
         stream(served, "operator", "create", **request)
         stream(served, "operator", "start", stream=NAME)
