@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.sql import SparkSession
 
 from anabranch.sandbox import SandboxCluster
 from anabranch.spark.streams.failing import FailedQueryError
 from anabranch.spark.streams.kafka_tables import NoTopicError
+from anabranch.spark.streams.refusals import sentence
 from anabranch.streams.errors import ScriptError
 from tests.integration.links.topics import create, fresh, produce
 from tests.integration.streams.lab import StreamLab, consumed, produce_json
@@ -287,3 +290,11 @@ def test_a_topic_that_is_not_there_is_told_before_anything_runs(lab: StreamLab) 
         """)
 
     assert not (lab.directory / "checkpoints").exists()
+
+
+def test_a_full_disk_is_told_as_that(spark: SparkSession) -> None:
+    """It has no name of Spark's; nothing is said of a JVM that is gone."""
+    java = cast(Any, spark)._jvm.java.io
+    with pytest.raises(Py4JJavaError) as full:
+        java.FileOutputStream("/dev/full").write(1)
+    assert sentence(full.value)[:2] == ("SPARK", "no space left on device")

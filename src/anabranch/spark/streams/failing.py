@@ -23,7 +23,7 @@ _HINTS = (
         "KAFKA_DATA_LOSS",
         "records expired before they were read; fail.on.data.loss 'false' reads on where the log begins",
     ),
-    ("No space left on device", "free the disk, and start the stream again: it goes on where it stood"),
+    ("space left on device", "free the disk, and start the stream again: it goes on where it stood"),
     ("STATE_STORE", "the changed query does not fit the state of the old one: start it on a new checkpoint"),
     ("INCOMPATIBLE", "the changed query does not fit the checkpoint of the old one: start it on a new checkpoint"),
     ("does not host this topic-partition", "the topic is gone, or has fewer partitions: make it again"),

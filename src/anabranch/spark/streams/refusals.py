@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # comes with pyspark
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.base import QueryContextType
 
@@ -84,9 +84,17 @@ def _said(error: Exception) -> tuple[str, str, Mapping[str, str]]:
             return "SPARK", _plain(str(error)), {}
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception
-        condition = cause.getCondition() if hasattr(cause, "getCondition") else None
-        return condition or "SPARK", _plain(str(cause.getMessage() or cause.toString())), {}
+        return _condition(cause) or "SPARK", _plain(str(cause.getMessage() or cause.toString())), {}
     return "SPARK", _plain(failure_message(error)), {}
+
+
+def _condition(cause: Any) -> str | None:
+    """Spark's name for an exception of Java; None for one that is not Spark's own, as of a disk that is full."""
+    try:
+        found: str | None = cause.getCondition()
+    except Py4JError:  # whether a method is there is not known until it is called
+        return None
+    return found
 
 
 def _plain(text: str) -> str:
