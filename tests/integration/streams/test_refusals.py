@@ -216,7 +216,7 @@ def test_a_cluster_that_nobody_knows_is_named_with_those_that_are(spark: SparkSe
         lab.analysed(HEAD.replace("'here'", "'heer'") + "SELECT * FROM views")
 
     assert caught.value.hint == "did you mean here?"
-    assert caught.value.line == 2
+    assert (caught.value.line, caught.value.column) == (2, HEAD.split("\n")[1].index("'here'") + 1)
 
 
 def test_a_query_is_not_called_as_the_fence_is(lab: StreamLab) -> None:

@@ -14,6 +14,7 @@ from pyspark.errors.exceptions.base import QueryContextType
 from anabranch.errors import AnabranchError, ConfigError, InvalidFieldError
 from anabranch.spark.link.ready import failure_message
 from anabranch.spark.session import check_jvm
+from anabranch.spark.streams.clusters import UnknownClusterError
 from anabranch.streams.connectors import nearest
 from anabranch.streams.errors import ScriptError, error_at
 from anabranch.streams.script import Statement, place
@@ -57,7 +58,8 @@ class ScriptText:
             problem = f"{error.where}: {error.field}: {error.problem}"
             return self.refuse(statement, problem, error.hint, "INVALID_OPTION", error.field)
         if isinstance(error, AnabranchError):
-            return self.refuse(statement, error.message, error.hint, type(error).__name__)
+            word = f"'{error.code}'" if isinstance(error, UnknownClusterError) else ""
+            return self.refuse(statement, error.message, error.hint, type(error).__name__, word)
         check_jvm(error)
         condition, words, parameters = _said(error)
         line, column = _place(error, statement)
