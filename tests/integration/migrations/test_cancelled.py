@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from anabranch.kafka.partitions import delete_records
 from anabranch.migration.inherited import inherited
 from anabranch.migration.journal import run_fields, run_of
 from anabranch.migration.kept import StoredRun
@@ -19,11 +20,12 @@ from anabranch.migration.spec import FenceKind
 from anabranch.migration.standing import WaveState, WaveVerb
 from anabranch.migration.steps import StepKind
 from anabranch.model.clock import now_ms
-from anabranch.operations.migrations import waves
+from anabranch.operations.migrations import emptying, waves
 from anabranch.sandbox import ClusterSpec
 from qa.brokers import STEADY
+from qa.logcompare import read_log
 from qa.timeouts import TIMEOUT_S
-from tests.integration.links.test_migration_switch import values
+from tests.integration.links.test_migration_switch import DiedError, until_same, values
 from tests.integration.links.topics import create, numbered, produce
 from tests.integration.migrations.conftest import Clusters
 from tests.integration.migrations.test_source_lost import LostStand, changed_rules, denied, stand
@@ -92,6 +94,40 @@ def test_a_purge_leaves_a_topic_alone_that_somebody_else_made_again(clusters: Cl
         told = [f"topic {topic} of new is not the one that the migration made: it stays"]
         assert run.result(StepKind.PURGE, "orders") == {"purged": [], "doubts": told}
         assert len(values(made.new, topic)) == 7
+
+
+@pytest.mark.parametrize("others", [False, True], ids=["copies alone", "records of others behind them"])
+def test_engines_that_die_at_each_step_of_a_purge_empty_a_topic_that_was_there_before(
+    clusters: Clusters, store: str, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    """Also between two of its partitions.  What somebody else wrote behind the copies stays, and so does the topic."""
+    with stand(clusters, store) as made:
+        (topic,) = made.wave.topics
+        assert purged(made).state is WaveRunState.DONE
+        create(made.new, topic, 2)
+        assert made.ended(WaveVerb.START).state is WaveRunState.DONE
+        until_same(made.old, made.new, topic)
+        if others:
+            produce(made.new, topic, numbered(3, first=900))
+        tried = 0
+
+        async def died(*given: Any) -> int:
+            nonlocal tried
+            tried += 1
+            code = await delete_records(*given)
+            if tried == 1:
+                raise DiedError
+            return code
+
+        monkeypatch.setattr(emptying, "delete_records", died)
+        over = made.by_dying(made.verb(WaveVerb.CANCEL, WaveOptions(purge=True)))
+        assert (over.state, over.why, made.stands.state) == (WaveRunState.DONE, "", WaveState.PLANNED)
+        assert tried > 1 and topic in topics_of(made)
+        config = {"bootstrap.servers": made.new.internal_bootstrap}
+        assert [len(read_log(config, topic, at, committed=True)) for at in (0, 1)] == [3 if others else 0, 0]
+        if not others:
+            assert made.ended(WaveVerb.START).state is WaveRunState.DONE
+            until_same(made.old, made.new, topic)
 
 
 def topics_of(made: LostStand) -> set[str]:
