@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 
 def lines_of(made: RenderableType) -> list[str]:
     """Its lines, without what is blank at their ends."""
-    console = Console(width=250, file=io.StringIO())
+    console = Console(width=250, file=io.StringIO(), markup=False, emoji=False)
     with console.capture() as captured:
         console.print(made)
     return [line.rstrip() for line in captured.get().splitlines()]
