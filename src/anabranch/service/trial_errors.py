@@ -38,34 +38,32 @@ class TooManyTrialsError(RefusedError):
     _hint = "ask again in a minute"
 
 
+class _AsFound:
+    """An error that says what a trial has found."""
+
+    found: ScriptProblem
+
+    @property
+    def message(self) -> str:
+        return self.found.message
+
+    @property
+    def hint(self) -> str:
+        return self.found.hint
+
+
 @dataclass(eq=False)
-class ScriptRefusedError(ConfigError):
+class ScriptRefusedError(_AsFound, ConfigError):
     """Spark refuses a script that was to be saved."""
 
     found: ScriptProblem
 
-    @property
-    def message(self) -> str:
-        return self.found.message
-
-    @property
-    def hint(self) -> str:
-        return self.found.hint
-
 
 @dataclass(eq=False)
-class ScriptDeniedError(RefusedError):
+class ScriptDeniedError(_AsFound, RefusedError):
     """A script that was to be saved uses what no grant allows."""
 
     found: ScriptProblem
-
-    @property
-    def message(self) -> str:
-        return self.found.message
-
-    @property
-    def hint(self) -> str:
-        return self.found.hint
 
 
 @dataclass(eq=False)
