@@ -141,15 +141,21 @@ def _first_fault(model: type[FileShape], error: ValidationError, place: str) -> 
     first, path = faults[0], paths[0] or "(top)"
     if first["type"] == "extra_forbidden":
         there, _ = _at(model, first["loc"][:-1])
-        known = sorted({field.alias or name for one in there for name, field in one.model_fields.items()})
-        return InvalidFieldError(place, path, "unknown field", f"known fields there: {', '.join(known)}")
-    _, field = _at(model, first["loc"])
+        return InvalidFieldError(place, path, "unknown field", f"known fields there: {_fields(there)}")
+    there, field = _at(model, first["loc"])
+    if first["type"] == "model_type":
+        return InvalidFieldError(place, path, "not a mapping", f"write its fields below it: {_fields(there)}")
     problem = "none of its forms" if paths.count(paths[0]) > 1 else first["msg"]
     if field is None:
         return InvalidFieldError(place, path, problem)
     is_usual = first["type"] == "string_type" and isinstance(field.default, str) and field.default
     usual = f"as text, with its unit if it has one, such as {field.default}; " if is_usual else ""
     return InvalidFieldError(place, path, problem, f"{usual}{field.description or ''}")
+
+
+def _fields(models: Sequence[type[BaseModel]]) -> str:
+    """The names of all fields of some models, as files have them."""
+    return ", ".join(sorted({field.alias or name for one in models for name, field in one.model_fields.items()}))
 
 
 def _at(model: type[BaseModel], path: Sequence[int | str]) -> tuple[list[type[BaseModel]], FieldInfo | None]:

@@ -128,6 +128,7 @@ BASE: dict[str, Any] = {"name": "m", "source": "old", "target": "new", "waves": 
         ({"waves": [{"name": "a"}]}, "waves.0.topics", "Field required"),
         ({"waves": [{"name": "a", "topics": "orders"}]}, "waves.0.topics", "valid list"),
         ({"waves": [{"name": "a", "topics": [], "fences": ["walls"]}]}, "waves.0.fences.0", "'routes'"),
+        ({"waves": [{"name": "a", "topics": [], "jobs": ["/ck"]}]}, "waves.0.jobs.0", "not a mapping"),
         ({"wave": []}, "wave", "unknown field"),
         ({"limits": {"source_rate": "fast"}}, "limits.source_rate", "'fast' is not a rate"),
         ({"access": {"principals": ["User:shop"]}}, "access.principals", "valid dictionary"),
@@ -170,6 +171,14 @@ def test_for_an_unknown_field_those_that_are_known_there_are_named(fields: dict[
         migration_of({**BASE, **fields}, "move.yaml")
     assert error.value.hint.startswith("known fields there: ") and hint in error.value.hint
     assert "waves" not in error.value.hint or "wave" in fields
+
+
+def test_where_a_mapping_is_expected_its_fields_are_named() -> None:
+    """And not what reads the file."""
+    jobs = [{"name": "a", "topics": [], "jobs": ["/ck"]}]
+    with pytest.raises(InvalidFieldError, match="not a mapping") as error:
+        migration_of({**BASE, "waves": jobs}, "move.yaml")
+    assert error.value.hint == "write its fields below it: checkpoint, kind, moved, name"
 
 
 def test_a_number_where_a_length_of_time_is_meant_is_answered_with_one() -> None:
