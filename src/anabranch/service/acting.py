@@ -23,7 +23,7 @@ from anabranch.model.clock import now_ms
 from anabranch.model.plans import PlanChangedError
 from anabranch.operations.documents import plain
 from anabranch.service.caller import Caller, need
-from anabranch.service.errors import NotActingError, OperationLostError
+from anabranch.service.errors import NotActingError, OperationLostError, PlanStandsError
 from anabranch.service.hub import Hub
 from anabranch.service.problems import Problem, problem_of, unexpected
 from anabranch.service.reach import Reach
@@ -50,11 +50,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How an operation ended; ``problem`` where it was not as it was meant to."""
+    """How an operation ended; ``problem`` where it was not as it was meant to.
+
+    ``plan_stands`` where somebody else may apply its plan.
+    """
 
     outcome: Outcome
     report: Any = None
     problem: Problem | None = None
+    plan_stands: bool = False
 
 
 class Acting:
@@ -170,7 +174,8 @@ class Acting:
                 kept = await self._keep(lambda: works.done(work.id, ended.report, at))
             else:
                 problem = plain(ended.problem)
-                kept = await self._keep(lambda: works.failed(work.id, problem, at))
+                stands = ended.plan_stands
+                kept = await self._keep(lambda: works.failed(work.id, problem, at, plan_stands=stands))
             if not kept:
                 log.error("how an operation ended could not be kept", operation=work.id, outcome=ended.outcome.value)
                 return
@@ -206,7 +211,7 @@ class Acting:
             return _Ended(Outcome.FAILED, problem=problem_of(OperationLostError(self.instance, verb.goes_on(request))))
         except AnabranchError as error:
             outcome = Outcome.REFUSED if isinstance(error, RefusedError) else Outcome.FAILED
-            return _Ended(outcome, problem=problem_of(error))
+            return _Ended(outcome, problem=problem_of(error), plan_stands=isinstance(error, PlanStandsError))
         except Exception:
             log.exception("an operation failed", operation=work.id, verb=verb.name)
             return _Ended(Outcome.FAILED, problem=unexpected())

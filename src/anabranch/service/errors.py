@@ -30,6 +30,10 @@ class NotPermittedError(RefusedError):
     _hint = "ask somebody with the role {needed}, or an admin for that role"
 
 
+class PlanStandsError(RefusedError):
+    """Who applied a plan may not, and nothing was done: somebody else may apply it."""
+
+
 @dataclass(eq=False)
 class CrossSiteError(RefusedError):
     """A browser sent it for a page of another site."""

@@ -1,7 +1,8 @@
 """Plans that were shown, and the operations that came of them.
 
 Invariants
-    S3  a plan is applied at most once: its operation is set in the transaction that makes the operation.
+    S3  a plan is applied at most once: its operation is set in the transaction that makes the operation.  It is taken
+        from it only where that operation ends refused, before it did anything, for who had asked for it.
     S4  an operation that ended stays as it ended.
     S5  what an instance no longer vouches for is ``LOST``, never ``RUNNING`` for ever.
     S6  an operation that is there has its first entry in the audit, and one that is lost its last: they are written
@@ -216,15 +217,18 @@ class Works:
         """An operation ended as it was meant to."""
         self._change(work_id, {"state": WorkState.DONE.value, "report": report, "ended_at": now_ms, "told_at": now_ms})
 
-    def failed(self, work_id: str, problem: Mapping[str, Any], now_ms: int) -> None:
-        """An operation ended with an error."""
+    def failed(self, work_id: str, problem: Mapping[str, Any], now_ms: int, *, plan_stands: bool = False) -> None:
+        """An operation ended with an error; with ``plan_stands`` somebody else may apply its plan (S3)."""
         ended = {"state": WorkState.FAILED.value, "problem": problem, "ended_at": now_ms, "told_at": now_ms}
-        self._change(work_id, ended)
+        self._change(work_id, ended, plan_stands=plan_stands)
 
-    def _change(self, work_id: str, values: Mapping[str, Any]) -> None:
+    def _change(self, work_id: str, values: Mapping[str, Any], *, plan_stands: bool = False) -> None:
         running = OPERATIONS.c.state == WorkState.RUNNING.value
         with self._database.begin() as connection:
-            connection.execute(update(OPERATIONS).where(OPERATIONS.c.id == work_id, running).values(**values))
+            asked = update(OPERATIONS).where(OPERATIONS.c.id == work_id, running).values(**values)
+            if connection.execute(asked).rowcount and plan_stands:
+                free = update(PLANS).where(PLANS.c.operation == work_id).values(operation=None, applied_at=None)
+                connection.execute(free)
 
     def lose(self, problem: LostProblem, before_ms: int, now_ms: int, instance: str | None = None) -> list[str]:
         """End what nobody has vouched for since, or all of an instance's; returns the operations' ids (S5, S6)."""

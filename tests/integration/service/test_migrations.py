@@ -101,6 +101,42 @@ def test_a_wave_is_copied_and_compared_by_jobs_of_spark(
         until(lambda: served.get("/api/v1/links")["links"] == [])
 
 
+def test_a_plan_that_its_author_may_not_approve_is_left_for_another_approver(
+    pair: tuple[SandboxCluster, SandboxCluster],
+    threads: Threads,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Who tries it is refused, each time, and has not used it up; it is applied once."""
+    old, new = pair
+    name = f"mv{uuid.uuid4().hex[:5]}"
+    topic = create(old, f"{name}-orders", 1)
+    file = tmp_path / "move.yaml"
+    wave = {"name": "orders", "topics": [topic]}
+    fields = {"name": name, "source": "old", "target": "new", "approvers": ["approver", "admin"], "waves": [wave]}
+    file.write_text(yaml.safe_dump(fields))
+    contexts = {"old": old.context(), "new": new.context()}
+    run = console(contexts, tmp_path, monkeypatch, capsys)
+    with serving(str(tmp_path / "store.db"), contexts, tmp_path) as served:
+        until(lambda: served.instance.acting.acts)
+        in_threads(served, threads)
+        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
+        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
+        request = {"migration": name, "wave": "orders"}
+        plan = served.ask("POST", "/api/v1/migrations/complete/plan", request, role="approver").json
+        switch = served.ask("POST", "/api/v1/migrations/switch/plan", request, role="approver").json
+        assert switch["hash"] and plan["status"] == 409, plan
+        for _ in range(2):
+            refused = typed(run, "approve", switch["id"], "--execute", code=3)
+            assert "approver asked for this, and somebody else of approver, admin has to approve it" in refused
+        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["admin"])
+        assert typed(run, "approve", switch["id"], "--execute")["state"] == "done"
+        assert "was applied already, by admin" in typed(run, "approve", switch["id"], "--execute", code=3)
+        assert typed(run, "cancel", name, "--execute", code=3)
+
+
 @pytest.mark.parametrize("jobs", ["threads", pytest.param("spark", marks=pytest.mark.full)])
 def test_a_wave_goes_there_and_back_and_there_again(
     jobs: str,

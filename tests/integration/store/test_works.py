@@ -62,6 +62,22 @@ def test_a_plan_is_applied_once_whoever_asks(database: Database) -> None:
     )
 
 
+def test_a_plan_stands_where_who_applied_it_was_refused(database: Database) -> None:
+    """Nothing was done: somebody else may apply it.  Where an operation failed otherwise, or has ended, it does not."""
+    works = Works(database)
+    plan = works.show("migrations.switch", ASKED, "0123456789abcdef", {}, "ada", NOW)
+    refused = works.begin_plan(plan.id, plan.hash, "here", began("ada"))
+    works.failed(refused.id, {"detail": "somebody else has to"}, NOW + 1, plan_stands=True)
+    assert works.plan(plan.id) == plan
+    failed = works.begin_plan(plan.id, plan.hash, "here", began("bo"))
+    works.failed(failed.id, {"detail": "away"}, NOW + 2)
+    for late in (refused, failed):
+        works.failed(late.id, {}, NOW + 3, plan_stands=True)
+    with pytest.raises(AppliedPlanError):
+        works.begin_plan(plan.id, plan.hash, "here", began("bo"))
+    assert [works.get(one.id).ended_at for one in (refused, failed)] == [NOW + 1, NOW + 2]
+
+
 def test_only_the_plan_that_was_seen_is_applied(database: Database) -> None:
     """Another hash, or a plan that is not there, begins nothing."""
     works = Works(database)

@@ -14,6 +14,7 @@ from anabranch.migration.ends import End
 from anabranch.migration.options import TailChoice, UnknownGroups, WaveOptions
 from anabranch.migration.spec import Migration
 from anabranch.migration.standing import WaveVerb
+from anabranch.service.errors import PlanStandsError
 from anabranch.service.verb import Name, Rate, Request
 
 Why = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -304,7 +305,7 @@ class SourceThereError(RefusedError):
 
 
 @dataclass(eq=False)
-class NotApprovedError(RefusedError):
+class NotApprovedError(PlanStandsError):
     """A switch has to be approved by somebody else than who asked for it."""
 
     migration: str
