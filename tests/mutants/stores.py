@@ -246,7 +246,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "acting-failed-is-done",
         "service/acting.py",
-        "            return _Ended(outcome, problem=problem_of(error))",
+        "            return _Ended(outcome, problem=problem_of(error), plan_stands=isinstance(error, PlanStandsError))",
         "            return _Ended(outcome if outcome is Outcome.REFUSED else Outcome.DONE, problem=None if outcome is not Outcome.REFUSED else problem_of(error))",
         "an operation that a cluster refused is told as done",
     ),
