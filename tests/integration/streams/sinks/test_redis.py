@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from anabranch.spark.streams.sinks.errors import RowRefusedError, SinkDeniedError, SinkUnavailableError
+from anabranch.spark.streams.sinks.errors import RowRefusedError, SinkAwayError, SinkDeniedError
 from qa.redis_server import RedisServer, redis_server
 from tests.integration.streams.sinks.conformance import Conformance, sink
 from tests.integration.streams.sinks.labs import RedisLab, open_sink, secret
@@ -64,7 +64,7 @@ class TestOfItsOwn:
         client = lab.server.client()
         client.replicaof("127.0.0.1", "1")
         try:
-            with pytest.raises(SinkUnavailableError, match="replica"):
+            with pytest.raises(SinkAwayError, match="replica"):
                 open_sink(lab).check(SCHEMA)
         finally:
             client.replicaof("NO", "ONE")
