@@ -103,12 +103,11 @@ def test_running_a_link_without_spark_names_the_extra_to_install(bare: Path, tmp
         "from anabranch.operations.jobs.launcher import start_link\n"
         "from anabranch.operations.jobs.submission import Submission\n"
         "from anabranch.errors import AnabranchError\n"
-        "from rich.console import Console\n"
         "known = contexts.load(contexts.locate(Path('contexts.yaml'), {}, Path.cwd()))\n"
         "try:\n"
         "    start_link(known.get('new'), known.get('old'), 'old-new', Submission('local[1]'), 60, Path('logs'))\n"
         "except AnabranchError as error:\n"
-        "    sys.exit(report(error, Console(stderr=True)))\n"
+        "    sys.exit(report(error))\n"
     )
     (tmp_path / "contexts.yaml").write_text(CONTEXTS)
     done = run(bare / "python", "-c", program, cwd=tmp_path)
