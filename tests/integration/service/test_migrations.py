@@ -61,6 +61,12 @@ def wave_of(served: Served, name: str) -> Any:
     return wave
 
 
+def signed_in(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what is typed go to the service, by an approver."""
+    monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
+    monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+
+
 def in_threads(served: Served, threads: Threads) -> None:
     """Have links run in threads of this process, and comparisons not at all."""
     migrating = served.instance.migrating
@@ -88,8 +94,7 @@ def test_a_wave_is_copied_and_compared_by_jobs_of_spark(
     run = console(contexts, tmp_path, monkeypatch, capsys)
     with serving(str(tmp_path / "store.db"), contexts, tmp_path) as served:
         until(lambda: served.instance.acting.acts)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        signed_in(served, monkeypatch)
         assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
         assert typed(run, "verify", name)["state"] == "done"
         assert values(old, topic) == values(new, topic)
@@ -121,8 +126,7 @@ def test_a_plan_that_its_author_may_not_approve_is_left_for_another_approver(
     with serving(str(tmp_path / "store.db"), contexts, tmp_path) as served:
         until(lambda: served.instance.acting.acts)
         in_threads(served, threads)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        signed_in(served, monkeypatch)
         assert [one["state"] for one in typed(run, "start", "-f", str(file), "--execute")["runs"]] == ["done"]
         request = {"migration": name, "wave": "orders", "purge": True}
         plan = served.ask("POST", "/api/v1/migrations/cancel/plan", request, role="approver").json
@@ -167,8 +171,7 @@ def test_a_wave_goes_there_and_back_and_there_again(
         until(lambda: served.instance.acting.acts)
         if jobs == "threads":
             in_threads(served, threads)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        signed_in(served, monkeypatch)
         assert typed(run, "status") == []
         rehearsed = typed(run, "rehearse", "-f", str(file), "--wave", "orders", "--execute")
         assert [one["verb"] for one in rehearsed["runs"]] == ["start", "verify", "switch", "reverse"]
@@ -200,8 +203,7 @@ def test_a_wave_goes_there_and_back_and_there_again(
         until(lambda: served.instance.acting.acts)
         if jobs == "threads":
             in_threads(served, threads)
-        monkeypatch.setenv("ANABRANCH_SERVICE", f"http://127.0.0.1:{served.port}")
-        monkeypatch.setenv("ANABRANCH_TOKEN", served.tokens["approver"])
+        signed_in(served, monkeypatch)
         assert not_compared(typed(run, "complete", name)) == [f"what {name}-orders has copied was not compared"]
         assert typed(run, "verify", name)["state"] == "done"
         links = (("new", f"{name}-orders"), ("old", f"{name}-orders-back"))
